@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Filter: the variables of an inventory to the desired state, completed and judged."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: desired_state
+short_description: Complete and judge the desired state of an inventory before any host is touched
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+description:
+  - Compares the variables of all hosts with the argument specs of the roles of this collection.
+    Names that no role knows, values of the wrong type, missing variables and wrong groups are named.
+  - Gives the variables of all roles for each host, with the defaults where the inventory says nothing.
+  - Variables of another prefix are left alone, unless they nearly equal one of the roles'.
+positional: heads, workers
+options:
+  _input:
+    description: The variables of each host, as C(hostvars).
+    type: dict
+    required: true
+  heads:
+    description: Names of the hosts that are to run the Ray head.
+    type: list
+    elements: str
+    required: true
+  workers:
+    description: Names of the hosts that are to run a Ray worker.
+    type: list
+    elements: str
+    required: true
+  required:
+    description: Variables that must be set for every host.
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Refuse a desired state that cannot be meant
+  ansible.builtin.assert:
+    that: state.problems | length == 0
+    fail_msg: "{{ state.problems | join('\n') }}"
+  vars:
+    state: "{{ hostvars | samewire.vllm.desired_state(groups['ray_head'], groups['ray_workers']) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The desired state.
+  type: dict
+  contains:
+    problems:
+      description: One sentence for each problem, none where all is well.
+      type: list
+      elements: str
+    settings:
+      description: Values of the roles' variables, by name of the host.
+      type: dict
+"""
+
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _desired_state
+
+_ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
+
+
+# Prefixes that no other collection uses: an unknown name that begins so is a mistake.
+OWN_PREFIXES = (
+    "container_image_",
+    "interconnect_",
+    "ray_head_",
+    "ray_node_",
+    "ray_worker_",
+    "vllm_server_",
+)
+
+Options = Mapping[str, Mapping[str, Any]]
+
+
+def role_options() -> dict[str, dict[str, Any]]:
+    """Return the options of all roles' entry point main, by name of the variable."""
+    options: dict[str, dict[str, Any]] = {}
+    for path in sorted(_ROLES.glob("*/meta/argument_specs.yml")):
+        specs = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]
+        options.update(specs["main"].get("options") or {})
+    return options
+
+
+def _expected(option: Mapping[str, Any]) -> str:
+    if "choices" in option:
+        return "one of " + ", ".join(str(choice) for choice in option["choices"])
+    kind = str(option.get("type", "str"))
+    return f"{kind} of {option['elements']}" if "elements" in option else kind
+
+
+def _description(option: Mapping[str, Any]) -> str:
+    text = option.get("description", "")
+    first = text if isinstance(text, str) else text[0]
+    return str(first).rstrip(".")
+
+
+def _validated(option: Mapping[str, Any], value: object) -> Any:
+    spec = {key: option[key] for key in ("type", "elements", "choices") if key in option}
+    return ArgumentSpecValidator({"value": spec}).validate({"value": value})
+
+
+def _is_wrong(option: Mapping[str, Any], value: object) -> bool:
+    return bool(_validated(option, value).error_messages)
+
+
+def _converted(option: Mapping[str, Any], value: object) -> Any:
+    return _validated(option, value).validated_parameters["value"]
+
+
+def _problems(
+    host: str, variables: Mapping[str, Any], options: Options, required: Sequence[str]
+) -> list[str]:
+    found = _desired_state.unknown_variables(host, variables, options, OWN_PREFIXES)
+    for name in required:
+        if name not in variables:
+            description = _description(options[name])
+            found.append(_desired_state.missing_variable(host, name, description))
+    for name in sorted(set(options) & set(variables)):
+        if _is_wrong(options[name], variables[name]):
+            value = "(a secret)" if options[name].get("no_log") else variables[name]
+            expected = _expected(options[name])
+            found.append(_desired_state.wrong_type(host, name, value, expected))
+    return found
+
+
+def _settings(variables: Mapping[str, Any], options: Options) -> dict[str, Any]:
+    """Return the value of each variable that the inventory or the roles' defaults give; no secrets."""
+    settings = {}
+    for name, option in options.items():
+        if option.get("no_log"):
+            continue
+        value = variables[name] if name in variables else option.get("default")
+        if value is not None:
+            settings[name] = _converted(option, value)
+    return settings
+
+
+def desired_state(
+    hostvars: Mapping[str, Mapping[str, Any]],
+    heads: Sequence[str],
+    workers: Sequence[str],
+    required: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the desired state: problems, a sentence each, and settings by host."""
+    problems = _desired_state.shape_problems(heads, workers)
+    settings = {}
+    options = role_options()
+    for host in dict.fromkeys([*heads, *workers]):
+        wrong = _problems(host, hostvars[host], options, required)
+        problems += wrong
+        settings[host] = {} if wrong else _settings(hostvars[host], options)
+    return {"problems": problems, "settings": settings}
+
+
+class FilterModule:
+    """The filter of this file."""
+
+    def filters(self) -> dict[str, Any]:
+        """Return the filter by name."""
+        return {"desired_state": desired_state}

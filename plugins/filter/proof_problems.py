@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Filter: what was observed after a deployment to where it differs from the plan."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: proof_problems
+short_description: Judge what was observed after a deployment against the plan
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+description:
+  - The nodes that Ray registered must be the planned ones, and every connection between two hosts of the
+    cluster must run between their interconnect addresses.
+options:
+  _input:
+    description: A plan of schema C(samewire.plan/1).
+    type: dict
+    required: true
+  gpus:
+    description: GPUs of each host, by name of the host.
+    type: dict
+    required: true
+  registered:
+    description: GPUs of the nodes that Ray registered, by address.
+    type: dict
+    required: true
+  facts:
+    description: What M(samewire.vllm.interconnect_info) returned as C(facts), by name of the host.
+    type: dict
+    required: true
+  censuses:
+    description: What M(samewire.vllm.connection_census) returned as C(connections), by name of the host.
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Compare the cluster with the plan
+  ansible.builtin.assert:
+    that: problems | length == 0
+  vars:
+    problems: >-
+      {{ plan | samewire.vllm.proof_problems(gpus=gpus, registered=nodes, facts=facts, censuses=seen) }}
+"""
+
+RETURN = r"""
+_value:
+  description: One sentence for each difference, none where the cluster is as planned.
+  type: list
+  elements: str
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _proof
+
+
+def proof_problems(
+    plan: Mapping[str, Any],
+    gpus: Mapping[str, Any],
+    registered: Mapping[str, Any],
+    facts: Mapping[str, Mapping[str, Any]],
+    censuses: Mapping[str, list[dict[str, Any]]],
+) -> list[str]:
+    """Return a sentence for each difference; see `_proof`."""
+    addresses = {
+        host: [
+            address
+            for interface in said.get("interfaces") or []
+            for address in interface.get("addresses") or []
+        ]
+        for host, said in facts.items()
+    }
+    return [
+        *_proof.node_problems(
+            plan,
+            {host: int(count) for host, count in gpus.items()},
+            {address: int(count) for address, count in registered.items()},
+        ),
+        *_proof.stray_connections(plan, addresses, censuses),
+    ]
+
+
+class FilterModule:
+    """The filter of this file."""
+
+    def filters(self) -> dict[str, Any]:
+        """Return the filter by name."""
+        return {"proof_problems": proof_problems}

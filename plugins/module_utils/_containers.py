@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the containers of one host share: image, environment, mounts and the way to its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _environment
+
+HUB_DIRECTORY = "/samewire-hub"
+
+GPU_ACCESS = ("auto", "device_request", "runtime", "cdi", "none")
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """The desired state of one node, as the variables ray_node_* give it.
+
+    directory: the cluster's directory on the host; model: a hub id, or an absolute path on the host;
+    hub_cache: the host's cache of the hub; gpus: GPUs that the node announces.
+    """
+
+    cluster: str
+    head: str
+    image: str
+    model: str
+    directory: str
+    port: int
+    gpus: int
+    gpu_access: str
+    hub_cache: str
+    programs: str
+    environment: Mapping[str, Any]
+    mounts: Sequence[str]
+
+
+def _gpu_options(access: str, gpus: int) -> dict[str, Any]:
+    """Return options of docker_container that let a container see the GPUs of its host."""
+    if access == "auto":
+        access = "device_request" if gpus else "none"
+    if access == "device_request":
+        return {"device_requests": [{"capabilities": [["gpu"]], "count": -1}]}
+    if access == "cdi":
+        return {"device_requests": [{"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}]}
+    if access == "runtime":
+        return {"runtime": "nvidia"}
+    return {}
+
+
+def _rdma_options(transport: str) -> dict[str, Any]:
+    """Return options that let a container register memory with the HCAs; without RDMA there are none."""
+    if transport != "rdma":
+        return {}
+    return {
+        "devices": ["/dev/infiniband:/dev/infiniband:rwm"],
+        "capabilities": ["IPC_LOCK"],
+        "ulimits": ["memlock:-1:-1"],
+    }
+
+
+def _volumes(settings: NodeSettings) -> list[str]:
+    base = f"{settings.directory}/{settings.cluster}"
+    weights = (
+        f"{settings.model}:{settings.model}:ro"
+        if settings.model.startswith("/")
+        else f"{settings.hub_cache}:{HUB_DIRECTORY}:rw"
+    )
+    return [
+        f"{base}/node:/samewire:ro",
+        f"{base}/secrets:/samewire-secrets:ro",
+        # The driver in its own container needs the sessions and the local sockets of the head's Ray.
+        f"{base}/ray:/tmp/ray:rw",
+        f"{base}/rpc:{_environment.RPC_DIRECTORY}:rw",
+        weights,
+        *settings.mounts,
+    ]
+
+
+def node_container(plan: Mapping[str, Any], host: str, settings: NodeSettings) -> dict[str, Any]:
+    """Return options of community.docker.docker_container that all containers of a host share.
+
+    plan: a plan of schema samewire.plan/1 without an error. Raises EnvironmentRefused, as
+    `_environment.node_environment` does.
+    """
+    environment = _environment.node_environment(
+        plan, host, settings.head, settings.port, settings.environment
+    )
+    if settings.programs:
+        environment["SAMEWIRE_PROGRAMS"] = settings.programs
+    if not settings.model.startswith("/"):
+        environment.setdefault("HF_HOME", HUB_DIRECTORY)
+    if settings.gpu_access == "runtime":
+        environment.setdefault("NVIDIA_VISIBLE_DEVICES", "all")
+    return {
+        "image": settings.image,
+        "env": environment,
+        "volumes": _volumes(settings),
+        "devices": [],
+        "capabilities": [],
+        "ulimits": [],
+        "device_requests": [],
+        **_gpu_options(settings.gpu_access, settings.gpus),
+        **_rdma_options(plan["transport"]),
+    }
+
+
+def ray_start(
+    plan: Mapping[str, Any], host: str, settings: NodeSettings, extra: Sequence[str] = ()
+) -> list[str]:
+    """Return the command of the Ray container: of the head on the head, else of a worker."""
+    address = plan["hosts"][host]["address"]
+    head = _environment.bracketed(plan["hosts"][settings.head]["address"])
+    place = (
+        ["--head", f"--port={settings.port}"]
+        if host == settings.head
+        else [f"--address={head}:{settings.port}"]
+    )
+    return [
+        "ray",
+        "start",
+        *place,
+        f"--node-ip-address={address}",
+        f"--num-gpus={settings.gpus}",
+        "--disable-usage-stats",
+        "--block",
+        *extra,
+    ]
+
+
+def expected_nodes(plan: Mapping[str, Any], gpus: Mapping[str, int]) -> str:
+    """Return the planned nodes as cluster_nodes.py takes them: ADDRESS=GPUS,... in order of name."""
+    return ",".join(f"{plan['hosts'][host]['address']}={gpus[host]}" for host in sorted(gpus))

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Judge whether the hosts can become the desired cluster, before anything is changed on any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Desire:
+    """What a deployment wants of its hosts.
+
+    ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce.
+    """
+
+    head: str
+    image: str
+    model: str
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    gpus: Mapping[str, int]
+    ports: Mapping[str, Mapping[int, tuple[str, str]]]
+
+
+def unreachable_problem(host: str, where: str, reason: str) -> str:
+    """Return the sentence for a host that Ansible cannot connect to."""
+    # Ansible wraps what ssh said in sentences of its own.
+    detail = " ".join(reason.rpartition("via ssh: ")[2].split()) or "no reason given"
+    return (
+        f"{host}: cannot be reached over SSH at {where} ({detail}); check ansible_host, "
+        f"ansible_user and the key with: ssh {where}"
+    )
+
+
+def placement_problems(desire: Desire) -> list[str]:
+    """Return why the parallel sizes do not fit the GPUs of the hosts."""
+    tensor, pipeline = desire.tensor_parallel_size, desire.pipeline_parallel_size
+    needed, present = tensor * pipeline, sum(desire.gpus.values())
+    if needed <= present:
+        return []
+    sizes = f"tensor parallel {tensor} x pipeline parallel {pipeline} needs {needed} GPUs"
+    per_host = ", ".join(f"{host}: {count}" for host, count in sorted(desire.gpus.items()))
+    if len(desire.gpus) == 1:
+        return [
+            f"{desire.head}: {sizes}, got {present} on this host and no worker; add a host to "
+            "group ray_workers or lower vllm_server_tensor_parallel_size"
+        ]
+    return [
+        f"{desire.head}: {sizes}, got {present} in the cluster ({per_host}); lower "
+        "vllm_server_tensor_parallel_size or vllm_server_pipeline_parallel_size, or add hosts"
+    ]
+
+
+def _docker_problem(host: str, node: Mapping[str, Any]) -> str | None:
+    reason = node["docker"]["reason"]
+    if reason is None:
+        return None
+    user = node["user"]
+    if "no permission" in reason:
+        return (
+            f"{host}: user {user} may not use Docker ({reason}); add {user} to group docker on "
+            f"{host}, or set ansible_become: true in the inventory"
+        )
+    return (
+        f"{host}: no Docker Engine answers ({reason}); install and start it "
+        f"(Debian, Ubuntu: apt install docker.io) on {host}"
+    )
+
+
+def _image_problem(host: str, node: Mapping[str, Any], image: str) -> str | None:
+    found = node["image"]
+    if found["local"] or found["registry"] or node["docker"]["reason"]:
+        return None
+    return (
+        f"{host}: image {image} is neither on the host nor to be had from its registry "
+        f"({found['reason']}); correct container_image_name, or log in with docker login on {host}"
+    )
+
+
+def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[str]:
+    """Return what keeps one host from becoming a node; node is what module node_info returned."""
+    problems = [_docker_problem(host, node), _image_problem(host, node, desire.image)]
+    if not node["requests"]:
+        problems.append(
+            f"{host}: Python of user {node['user']} lacks the library requests, which Ansible's Docker "
+            f"modules need; install it (Debian, Ubuntu: apt install python3-requests) on {host}"
+        )
+    for path, exists in sorted(node["paths"].items()):
+        if not exists:
+            problems.append(
+                f"{host}: model path {path} does not exist; expected the weights there on every "
+                f"host, copy them to {host} or correct vllm_server_model"
+            )
+    for port, (purpose, variable) in sorted(desire.ports[host].items()):
+        holder = node["ports"].get(str(port))
+        if holder:
+            problems.append(
+                f"{host}: port {port} for {purpose} is taken by {holder}; stop it or set "
+                f"{variable} to a free port"
+            )
+    if not node["directory"]["writable"]:
+        problems.append(
+            f"{host}: user {node['user']} may not write {node['directory']['path']}; set "
+            "ray_node_directory to a directory of that user, or ansible_become: true"
+        )
+    return [problem for problem in problems if problem]
+
+
+def problems(nodes: Mapping[str, Mapping[str, Any]], desire: Desire) -> list[str]:
+    """Return all that stands against the deployment, a sentence each, hosts in order of name."""
+    found = placement_problems(desire)
+    for host in sorted(nodes):
+        found += node_problems(host, nodes[host], desire)
+    return found

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Judge what was observed after a deployment against the plan, and write it down as one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _environment
+
+RECORD_SCHEMA = "samewire.record/1"
+
+Connection = Mapping[str, Any]
+
+
+def node_problems(
+    plan: Mapping[str, Any], gpus: Mapping[str, int], registered: Mapping[str, int]
+) -> list[str]:
+    """Return where the nodes that Ray registered differ from the plan; registered: GPUs by address."""
+    problems = []
+    planned = {entry["address"]: host for host, entry in plan["hosts"].items()}
+    for address, host in sorted(planned.items(), key=lambda item: item[1]):
+        if address not in registered:
+            problems.append(
+                f"{host}: Ray has no node at {address}, got {', '.join(sorted(registered)) or 'none'}; "
+                f"look at the log of the Ray container on {host}"
+            )
+        elif registered[address] != gpus[host]:
+            problems.append(
+                f"{host}: Ray's node at {address} has {registered[address]} GPUs, expected "
+                f"{gpus[host]}; correct ray_node_gpus or the GPU access of the container"
+            )
+    problems += [
+        f"Ray has a node at {address} that is not in the plan; stop that Ray or plan it"
+        for address in sorted(set(registered) - set(planned))
+    ]
+    return problems
+
+
+def _owners(addresses: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return the host by address; an address that two hosts have, as docker0's, belongs to none."""
+    owners: dict[str, set[str]] = {}
+    for host, own in addresses.items():
+        for address in own:
+            owners.setdefault(address.split("/")[0], set()).add(host)
+    return {address: hosts.pop() for address, hosts in owners.items() if len(hosts) == 1}
+
+
+def stray_connections(
+    plan: Mapping[str, Any],
+    addresses: Mapping[str, Iterable[str]],
+    censuses: Mapping[str, Iterable[Connection]],
+) -> list[str]:
+    """Return a sentence for each connection of two members outside the interconnect.
+
+    addresses: all addresses of each host; censuses: established connections of each host.
+    """
+    planned = {host: str(entry["address"]) for host, entry in plan["hosts"].items()}
+    owners = _owners(addresses)
+    strays = {
+        (host, owners[connection["remote"]], connection["local"], connection["remote"])
+        for host, connections in censuses.items()
+        for connection in connections
+        if owners.get(connection["remote"], host) != host
+        and (connection["local"], connection["remote"])
+        != (planned[host], planned[owners[connection["remote"]]])
+    }
+    return [
+        f"{host}: is connected to {peer} from {local} to {remote}, expected from {planned[host]} to "
+        f"{planned[peer]} on the interconnect; see what uses it with ss -tnp dst {remote} on {host}"
+        for host, peer, local, remote in sorted(strays)
+    ]
+
+
+def record(
+    plan: Mapping[str, Any],
+    *,
+    head: str,
+    api_host: str,
+    api_port: int,
+    model: str,
+    image: Mapping[str, str],
+    gpus: Mapping[str, int],
+    versions: Mapping[str, str],
+    completion: Mapping[str, str],
+    proven_at: str,
+) -> dict[str, Any]:
+    """Return the record of a proven deployment, schema samewire.record/1."""
+    url = f"http://{_environment.bracketed(api_host)}:{api_port}"
+    return {
+        "schema": RECORD_SCHEMA,
+        "cluster": plan["cluster"],
+        "url": url,
+        "model": model,
+        "endpoints": {"completions": f"{url}/v1/completions", "chat": f"{url}/v1/chat/completions"},
+        "transport": plan["transport"],
+        "network": plan["network"]["cidr"],
+        "nodes": {
+            host: {
+                "role": "head" if host == head else "worker",
+                "address": entry["address"],
+                "interface": entry["interface"],
+                "gpus": gpus[host],
+            }
+            for host, entry in sorted(plan["hosts"].items())
+        },
+        "image": dict(image),
+        "versions": dict(versions),
+        "completion": dict(completion),
+        "proven_at": proven_at,
+    }

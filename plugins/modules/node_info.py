@@ -1,0 +1,210 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Module: what a host has and lacks to become a node of a cluster; changes nothing."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_info
+short_description: Read what a host has and lacks to become a node of a cluster
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+description:
+  - Reads whether a Docker Engine answers, whether an image is present or can be pulled, which ports are
+    taken and by whom, and which paths exist.
+  - What cannot be read is an absent fact with a reason, never a failure. Nothing is changed.
+attributes:
+  check_mode:
+    description: Can run in check mode; it never changes anything.
+    support: full
+options:
+  cluster:
+    description: Name of the cluster; its own containers do not count as takers of a port.
+    type: str
+    required: true
+  image:
+    description: Reference of the image that the containers will run.
+    type: str
+    required: true
+  ports:
+    description: TCP ports that the containers of this host will listen on.
+    type: list
+    elements: int
+    default: []
+  paths:
+    description: Paths that must exist on this host.
+    type: list
+    elements: path
+    default: []
+  directory:
+    description: Directory that will hold the files of the cluster; the nearest existing parent is judged.
+    type: path
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Read what this host has and lacks
+  samewire.vllm.node_info:
+    cluster: spark-pair
+    image: vllm/vllm-openai:v0.17.1
+    ports: [6379, 8000]
+    paths: [/models/qwen]
+    directory: ~/.samewire
+  register: node
+"""
+
+RETURN = r"""
+node:
+  description: What was found.
+  returned: always
+  type: dict
+  sample:
+    user: root
+    requests: true
+    docker: {version: 20.10.24, reason: null}
+    image: {local: null, registry: "sha256:…", reason: null}
+    ports: {"6379": "redis-server (pid 812)"}
+    paths: {"/models/qwen": true}
+    directory: {path: /root/.samewire, writable: true}
+"""
+
+import getpass
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _sockets
+
+
+def _docker(engine: _engine.Engine) -> dict[str, Any]:
+    try:
+        return {"version": engine.version(), "reason": None}
+    except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
+        return {"version": None, "reason": str(error)}
+
+
+def _image(engine: _engine.Engine, reference: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"local": None, "registry": None, "reason": None}
+    try:
+        found["local"] = engine.local_image(reference)
+        if found["local"] is None:
+            found["registry"] = engine.registry_digest(reference)
+    except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
+        found["reason"] = str(error)
+    return found
+
+
+def _own_containers(engine: _engine.Engine, cluster: str) -> set[str]:
+    try:
+        found = engine.containers(f"samewire.cluster={cluster}")
+    except (_engine.EngineUnavailable, _engine.EngineRefused):
+        return set()
+    return {container["Id"] for container in found}
+
+
+def _listeners(ports: list[int]) -> dict[int, int]:
+    """Return the inode of the listening socket, by port."""
+    found = {}
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as file:
+                sockets = _sockets.parse(file)
+        except OSError:
+            continue
+        for entry in sockets:
+            if entry.state == _sockets.LISTEN and entry.local_port in ports:
+                found[entry.local_port] = entry.inode
+    return found
+
+
+def _processes() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _owner(inode: int) -> int | None:
+    """Return the pid that holds a socket, or None where this user may not see it."""
+    for pid in _processes():
+        try:
+            for descriptor in os.listdir(f"/proc/{pid}/fd"):
+                if os.readlink(f"/proc/{pid}/fd/{descriptor}") == f"socket:[{inode}]":
+                    return pid
+        except OSError:
+            continue
+    return None
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _taken(ports: list[int], own: set[str]) -> dict[str, str]:
+    """Return who listens on the ports, by port, leaving out the cluster's own containers."""
+    taken = {}
+    for port, inode in sorted(_listeners(ports).items()):
+        pid = _owner(inode)
+        if pid is None:
+            # A user who cannot see the holder cannot tell it from the cluster's own container.
+            if not own:
+                taken[str(port)] = "a process that this user may not see"
+            continue
+        containers = set(re.findall(r"[0-9a-f]{64}", _read(f"/proc/{pid}/cgroup")))
+        if not containers & own:
+            taken[str(port)] = f"{_read(f'/proc/{pid}/comm').strip()} (pid {pid})"
+    return taken
+
+
+def _writable(path: str) -> bool:
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
+
+
+def _has_requests() -> bool:
+    try:
+        import requests  # noqa: F401, PLC0415
+    except ImportError:
+        return False
+    return True
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "cluster": {"type": "str", "required": True},
+            "image": {"type": "str", "required": True},
+            "ports": {"type": "list", "elements": "int", "default": []},
+            "paths": {"type": "list", "elements": "path", "default": []},
+            "directory": {"type": "path", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    engine = _engine.Engine()
+    directory = os.path.abspath(module.params["directory"])
+    module.exit_json(
+        changed=False,
+        node={
+            "user": getpass.getuser(),
+            "requests": _has_requests(),
+            "docker": _docker(engine),
+            "image": _image(engine, module.params["image"]),
+            "ports": _taken(
+                module.params["ports"], _own_containers(engine, module.params["cluster"])
+            ),
+            "paths": {path: os.path.exists(path) for path in module.params["paths"]},
+            "directory": {"path": directory, "writable": _writable(directory)},
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

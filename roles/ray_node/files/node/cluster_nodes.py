@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in a container of the image: which nodes has Ray, and are they the planned ones?
+
+    cluster_nodes.py list
+    cluster_nodes.py wait --expect ADDRESS=GPUS,... --timeout SECONDS [-- PROGRAM ARGUMENT...]
+
+`list` prints one JSON object. `wait` ends as soon as the nodes that are alive are exactly the
+expected ones, each with its GPUs, and becomes PROGRAM where one is given; after the timeout it
+prints one sentence and exits with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import socket
+import sys
+import time
+
+
+def parse_expected(text):
+    """Return GPUs by address of ADDRESS=GPUS,..."""
+    pairs = (item.rsplit("=", 1) for item in text.split(",") if item)
+    return {address: int(gpus) for address, gpus in pairs}
+
+
+def alive(nodes):
+    """Return GPUs by address of what `ray.nodes()` gave, only of nodes that are alive."""
+    return {
+        node["NodeManagerAddress"]: int(node["Resources"].get("GPU", 0))
+        for node in nodes
+        if node["Alive"]
+    }
+
+
+def differences(expected, got):
+    """Return one clause for each difference between the expected and the registered nodes."""
+    clauses = []
+    for address, gpus in sorted(expected.items()):
+        if address not in got:
+            clauses.append(f"{address} has not joined")
+        elif got[address] != gpus:
+            clauses.append(f"{address} has {got[address]} GPUs, expected {gpus}")
+    clauses += [f"{address} is not in the plan" for address in sorted(set(got) - set(expected))]
+    return clauses
+
+
+def connect(deadline):
+    """Connect to the cluster of RAY_ADDRESS as a driver, waiting for the head until the deadline."""
+    import ray
+
+    while True:
+        try:
+            return ray.init(
+                address=os.environ["RAY_ADDRESS"],
+                log_to_driver=False,
+                logging_level="ERROR",
+                configure_logging=False,
+            )
+        except (ConnectionError, RuntimeError, ValueError, KeyError) as error:
+            # Ray's own words for a head that is not there yet differ by release.
+            if time.monotonic() > deadline:
+                return str(error).strip().splitlines()[0]
+            time.sleep(1)
+
+
+def wait(expected, timeout):
+    """Return None when the nodes are the expected ones, else a sentence."""
+    import ray
+
+    deadline = time.monotonic() + timeout
+    context = connect(deadline)
+    if isinstance(context, str):
+        return (
+            f"samewire: {socket.gethostname()}: no Ray head answers at {os.environ['RAY_ADDRESS']} "
+            f"after {timeout} s ({context}); look at the log of the Ray container on the head"
+        )
+    said = None
+    try:
+        while True:
+            missing = differences(expected, alive(ray.nodes()))
+            if not missing:
+                return None
+            if time.monotonic() > deadline:
+                return (
+                    f"samewire: {socket.gethostname()}: the nodes of Ray are not the planned ones "
+                    f"after {timeout} s: {'; '.join(missing)}; look at the logs of the Ray containers"
+                )
+            if missing != said:
+                said = missing
+                print(f"samewire: waiting for the planned nodes: {'; '.join(missing)}", flush=True)
+            time.sleep(1)
+    finally:
+        ray.shutdown()
+
+
+def listing():
+    """Return the registered nodes and the versions that they run."""
+    import ray
+
+    context = connect(time.monotonic() + 10)
+    if isinstance(context, str):
+        sys.exit(f"samewire: no Ray head answers at {os.environ['RAY_ADDRESS']} ({context})")
+    try:
+        return {
+            "nodes": alive(ray.nodes()),
+            "ray": ray.__version__,
+            "python": platform.python_version(),
+        }
+    finally:
+        ray.shutdown()
+
+
+def main():
+    """Run one of the two commands."""
+    arguments = sys.argv[1:]
+    program = []
+    if "--" in arguments:
+        program = arguments[arguments.index("--") + 1 :]
+        arguments = arguments[: arguments.index("--")]
+    parser = argparse.ArgumentParser(prog="cluster_nodes.py")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list")
+    waiting = commands.add_parser("wait")
+    waiting.add_argument("--expect", type=parse_expected, required=True)
+    waiting.add_argument("--timeout", type=int, required=True)
+    options = parser.parse_args(arguments)
+    if options.command == "list":
+        print(json.dumps(listing(), sort_keys=True))
+        return
+    problem = wait(options.expect, options.timeout)
+    if problem:
+        sys.exit(problem)
+    print("samewire: Ray has exactly the planned nodes", flush=True)
+    if program:
+        os.execvp(program[0], program)
+
+
+if __name__ == "__main__":
+    main()

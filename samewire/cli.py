@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: samewire."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+import yaml
+
+from samewire import locate, record
+from samewire.chat import ChatError, ask
+from samewire.deploy import Deployment, deploy
+from samewire.exit_codes import HELP, MEANING, ExitCode
+from samewire.inventory import InventoryError, cluster_name
+from samewire.plan import FactsError, plan_file, table
+from samewire.run import Request
+from samewire.view import make_console, show_findings, show_record, watching
+from samewire_lab.cli import app as lab_app
+from samewire_lab.progress import seconds
+
+PLAYBOOK = "samewire.vllm.deploy"
+
+# Plain help and plain errors: the same text on every terminal.
+app = typer.Typer(
+    name="samewire",
+    help="Multi-node vLLM on Ray in Docker, with every layer on the same wire.",
+    epilog=HELP,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+app.add_typer(lab_app, name="lab", help="A cluster of two hosts on this machine, to try and test.")
+
+InventoryOption = Annotated[
+    str,
+    typer.Option(
+        "--inventory", "-i", help="Inventory of the cluster: a path, or the name of one that ships."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    app()
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"samewire {version('samewire')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("deploy", epilog=HELP)
+def _deploy(
+    inventory: InventoryOption,
+    extra_vars: Annotated[
+        list[str] | None,
+        typer.Option("--extra-vars", "-e", metavar="KEY=VALUE", help="Variable; VALUE is YAML."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what would change, and change nothing.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what changes in files.")] = False,
+    as_json: JsonOption = False,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="Ansible's own output; -vv for more.")
+    ] = 0,
+) -> None:
+    """Deploy the cluster of an inventory and prove that it serves."""
+    request = Request(
+        playbook=PLAYBOOK,
+        inventory=_inventory(inventory),
+        extra_vars=_variables(extra_vars or []),
+        check=check,
+        diff=diff,
+        verbosity=max(verbose - 1, 0),
+    )
+    console = make_console(stderr=as_json)
+    try:
+        with watching(console, raw=verbose > 0, diff=diff) as watch:
+            deployment = deploy(request, watch)
+    except InventoryError as error:
+        _refuse(error)
+    if as_json:
+        typer.echo(json.dumps(deployment.to_json(), indent=2))
+    else:
+        _show(deployment, check=check)
+    raise typer.Exit(deployment.ended.exit_code)
+
+
+@app.command("plan", epilog=HELP)
+def _plan(
+    facts: Annotated[
+        Path,
+        typer.Option(
+            "--facts", exists=True, dir_okay=False, help="Facts of a cluster's hosts, as YAML."
+        ),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Plan the interconnect of a cluster from saved facts; touches no host."""
+    try:
+        plan = plan_file(facts)
+    except FactsError as error:
+        _refuse(error)
+    if as_json:
+        typer.echo(json.dumps(plan, indent=2))
+    elif "error" in plan:
+        typer.echo(plan["error"]["message"], err=True)
+    else:
+        typer.echo("\n".join(table(plan)))
+    raise typer.Exit(ExitCode.REFUSED if "error" in plan else ExitCode.DONE)
+
+
+@app.command("chat", epilog=HELP)
+def _chat(
+    inventory: InventoryOption,
+    prompt: Annotated[str, typer.Argument(help="What to ask.")],
+    api_key: Annotated[
+        str | None,
+        typer.Option(envvar="SAMEWIRE_API_KEY", help="Key of the API, where it asks for one."),
+    ] = None,
+) -> None:
+    """Ask the model that was deployed from an inventory."""
+    try:
+        cluster = cluster_name(_inventory(inventory), locate.collection())
+        deployed = record.load(locate.cluster_folder(cluster))
+    except (InventoryError, record.RecordError) as error:
+        _refuse(error)
+    try:
+        typer.echo(ask(deployed, prompt, api_key))
+    except ChatError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(ExitCode.FAILED) from None
+
+
+def _show(deployment: Deployment, *, check: bool) -> None:
+    console = make_console()
+    code = deployment.ended.exit_code
+    took = seconds(deployment.seconds)
+    progress = deployment.ended.progress
+    if code is ExitCode.INTERRUPTED:
+        console.print(
+            f"Interrupted after {took}: what was started on the hosts goes on as it is; "
+            "deploy again to go on from there."
+        )
+    elif code is not ExitCode.DONE:
+        show_findings(console, progress, deployment.log)
+        console.print(f"{deployment.cluster}: {MEANING[code]}, after {took}.")
+    elif check:
+        console.print(f"{deployment.cluster}: {progress.changed} tasks would change something.")
+    else:
+        if (deployed := deployment.record) is not None:
+            show_record(console, deployed, deployment.folder / "record.json")
+        console.print(f"{deployment.cluster}: done in {took}, {progress.changed} changed.")
+
+
+def _inventory(named: str) -> Path:
+    try:
+        return locate.inventory(named)
+    except FileNotFoundError as error:
+        raise typer.BadParameter(str(error), param_hint="'--inventory'") from None
+
+
+def _variables(assignments: list[str]) -> dict[str, Any]:
+    variables: dict[str, Any] = {}
+    for assignment in assignments:
+        key, mark, value = assignment.partition("=")
+        if not (mark and key.isidentifier()):
+            raise typer.BadParameter(
+                f"expected KEY=VALUE, got {assignment}", param_hint="'--extra-vars'"
+            )
+        variables[key] = yaml.safe_load(value) if value else ""
+    return variables
+
+
+def _refuse(error: Exception) -> NoReturn:
+    typer.echo(str(error), err=True)
+    raise typer.Exit(ExitCode.REFUSED)

@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees of a run: phases while it goes on, then the result or the findings."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from samewire.events import Phase, Progress
+from samewire.record import Record
+from samewire_lab.progress import seconds
+
+DIFF_EVENTS = frozenset({"runner_on_file_diff", "on_file_diff"})
+TITLE_WIDTH = 34
+
+Watch = Callable[[Progress, Mapping[str, Any]], None]
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console that neither wraps nor decorates what a program may read."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def is_lively(console: Console) -> bool:
+    """Whether lines may be redrawn: a terminal, and nobody asked for plain output."""
+    plain = "NO_COLOR" in os.environ or "CI" in os.environ
+    return console.is_terminal and not plain
+
+
+@contextmanager
+def watching(console: Console, *, raw: bool, diff: bool) -> Iterator[Watch]:
+    """Yield what takes each event of a run and shows it: raw, redrawn or as plain lines."""
+    if raw:
+        yield lambda _progress, event: _print_raw(console, event)
+    elif is_lively(console):
+        with Live(console=console, transient=True, refresh_per_second=8) as live:
+            yield _Lively(console, live, diff=diff)
+    else:
+        yield _Plain(console, diff=diff)
+
+
+def show_record(console: Console, record: Record, file: Path) -> None:
+    """Print what was deployed and how to use it."""
+    network = f"{record.network} ({'RDMA' if record.transport == 'rdma' else 'TCP sockets'})"
+    width = max(len(node.name) for node in record.nodes)
+    nodes = [
+        f"{node.name:{width}}  {node.address}  {node.role}, "
+        f"{node.gpus} GPU{'' if node.gpus == 1 else 's'}"
+        for node in record.nodes
+    ]
+    rows = [
+        ("URL", record.url),
+        ("Model", record.model),
+        *zip(["Nodes", *[""] * (len(nodes) - 1)], nodes, strict=True),
+        ("Wire", network),
+        ("Answer", f"{record.prompt!r} -> {record.text!r}"),
+        ("Record", str(file)),
+    ]
+    console.print()
+    for name, value in rows:
+        console.print(f"  {name:<8}{value}")
+    console.print(f"\n  {record.curl}\n")
+
+
+def show_findings(console: Console, progress: Progress, log: Path) -> None:
+    """Print what went wrong, a line a problem, then where to see more."""
+    for finding in progress.findings or ("Ansible ended without saying why.",):
+        console.print(finding, style="bold red")
+    console.print(f"Ansible's own output: {log} (or run again with -v).")
+
+
+class _Plain:
+    """A line when a phase starts, a line when it ends."""
+
+    def __init__(self, console: Console, *, diff: bool) -> None:
+        self._console = console
+        self._diff = diff
+        self._shown: tuple[Phase, ...] = ()
+
+    def __call__(self, progress: Progress, event: Mapping[str, Any]) -> None:
+        for index, phase in enumerate(progress.phases):
+            before = self._shown[index] if index < len(self._shown) else None
+            if phase.hosts and not (before and before.hosts):
+                self._line(phase.started, f"{phase.title} …")
+            if phase.hosts and phase.ended is not None and not (before and before.ended):
+                self._line(phase.ended, f"{phase.title} … {_outcome(phase)}")
+        self._shown = progress.phases
+        _print_diff(self._console, event, wanted=self._diff)
+
+    def _line(self, when: float, text: str) -> None:
+        self._console.print(f"{time.strftime('%H:%M:%S', time.localtime(when))} {text}")
+
+
+class _Lively:
+    """Ended phases stay as lines; the one that runs is redrawn below them."""
+
+    def __init__(self, console: Console, live: Live, *, diff: bool) -> None:
+        self._console = console
+        self._live = live
+        self._diff = diff
+        self._printed = 0
+
+    def __call__(self, progress: Progress, event: Mapping[str, Any]) -> None:
+        ended = [phase for phase in progress.phases if phase.ended is not None]
+        for phase in ended[self._printed :]:
+            self._console.print(_ended_line(phase))
+        self._printed = len(ended)
+        running = [phase for phase in progress.phases if phase.ended is None]
+        self._live.update(_Running(running[0]) if running else Text(""))
+        _print_diff(self._console, event, wanted=self._diff)
+
+
+class _Running:
+    """The line of a running phase; its elapsed time moves on with every redraw."""
+
+    spinner = Spinner("dots")
+
+    def __init__(self, phase: Phase) -> None:
+        self._phase = phase
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        row = Table.grid(padding=(0, 1))
+        row.add_column(no_wrap=True)
+        row.add_column(no_wrap=True, width=TITLE_WIDTH)
+        row.add_column(no_wrap=True, width=12, justify="right")
+        row.add_column(no_wrap=True, overflow="ellipsis")
+        phase = self._phase
+        took = seconds(time.time() - phase.started)
+        detail = Text(f"{', '.join(phase.hosts)}: {phase.task}", style="dim")
+        row.add_row(self.spinner, Text(phase.title), Text(took), detail)
+        yield row
+
+
+def _ended_line(phase: Phase) -> Text:
+    mark, style = ("✗", "red") if phase.down else ("✓", "green")
+    took = seconds(phase.seconds)
+    what = "failed" if phase.down else _changes(phase)
+    return Text.assemble(
+        (f"{mark} ", style), f"{phase.title:<{TITLE_WIDTH}} {took:>12} ", (what, "dim")
+    )
+
+
+def _outcome(phase: Phase) -> str:
+    took = seconds(phase.seconds)
+    if phase.down:
+        return f"failed after {took}"
+    return f"done in {took}, {_changes(phase)}"
+
+
+def _changes(phase: Phase) -> str:
+    return f"{phase.changed} changed" if phase.changed else "nothing changed"
+
+
+def _print_raw(console: Console, event: Mapping[str, Any]) -> None:
+    # The events come from a pseudo-terminal, whose lines end with a carriage return.
+    if text := event["stdout"].replace("\r\n", "\n"):
+        console.print(Text.from_ansi(text))
+
+
+def _print_diff(console: Console, event: Mapping[str, Any], *, wanted: bool) -> None:
+    if wanted and event["event"] in DIFF_EVENTS:
+        _print_raw(console, event)

@@ -1,0 +1,232 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line beside deploy: help, usage errors, plan, chat."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from samewire import cli, locate
+
+FACTS = """\
+hosts:
+  - name: spark0
+    default_route_interface: enP7s7
+    interfaces:
+      - {name: enP7s7, state: up, type: ethernet, addresses: [10.1.230.180/24]}
+      - {name: enp1s0f0np0, state: up, type: ethernet, addresses: [192.168.200.12/24]}
+  - name: spark1
+    default_route_interface: enP7s7
+    interfaces:
+      - {name: enP7s7, state: up, type: ethernet, addresses: [10.1.231.181/24]}
+      - {name: enp1s0f1np1, state: up, type: ethernet, addresses: [%s]}
+"""
+TABLE = """\
+Network    192.168.200.0/24, socket
+           because it is the only usable network in which every host has an address
+
+HOST    ADDRESS         INTERFACE    HCAS
+spark0  192.168.200.12  enp1s0f0np0  -
+spark1  192.168.200.13  enp1s0f1np1  -
+"""
+
+
+def call(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    file = tmp_path / "pair.yml"
+    file.write_text(FACTS % "192.168.200.13/24", encoding="utf-8")
+    return file
+
+
+def test_version() -> None:
+    assert call("--version") == (0, f"samewire {version('samewire')}\n")
+
+
+def test_help_tells_the_exit_codes() -> None:
+    code, text = call("deploy", "--help")
+    assert code == 0
+    assert " ".join(text.split()).endswith(
+        "Exit status: 0 done; 1 failed on the way; 2 the command line is wrong; "
+        "3 refused before anything was changed; 4 a host is unreachable; 130 interrupted."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["deploy", "-i", "nowhere"],
+            "Invalid value for '--inventory': No inventory nowhere: expected a file, a folder or "
+            "one of {shipped}.",
+        ),
+        (
+            ["deploy", "-i", "lab", "-e", "word"],
+            "Invalid value for '--extra-vars': expected KEY=VALUE, got word",
+        ),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str) -> None:
+    inventories = locate.collection() / "inventories"
+    shipped = ", ".join(sorted(folder.name for folder in inventories.iterdir()))
+    code, text = call(*arguments)
+    assert code == 2
+    assert text.splitlines()[-1] == "Error: " + message.format(shipped=shipped)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "all: {}\n",
+            "The inventory INVENTORY names no host: expected those of a cluster, got: none; "
+            "see the inventories that come with Samewire.",
+        ),
+        (
+            "- a list\n",
+            "The inventory INVENTORY names no host: expected those of a cluster, got: YAML "
+            "inventory has invalid structure, it should be a dictionary, got: <class "
+            "'ansible.module_utils._internal._datatag._AnsibleTaggedList'>; "
+            "see the inventories that come with Samewire.",
+        ),
+        (
+            "all:\n  hosts:\n    a: {cluster_name: one}\n    b: {cluster_name: two}\n",
+            "The inventory INVENTORY has hosts of several clusters: one, two; expected one "
+            "cluster_name for all, set in group_vars/all.",
+        ),
+    ],
+    ids=["empty", "list", "two clusters"],
+)
+def test_an_inventory_that_is_none(content: str, message: str, tmp_path: Path) -> None:
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text(content, encoding="utf-8")
+    code, text = call("deploy", "-i", str(inventory))
+    assert (code, text.replace(str(inventory), "INVENTORY")) == (3, message + "\n")
+
+
+def test_the_name_of_a_shipped_inventory_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])  # where a folder of the same name is
+    assert locate.inventory("lab") == locate.collection() / "inventories" / "lab"
+    assert locate.inventory("./lab") == Path.cwd() / "lab"
+
+
+def test_plan_for_people(facts: Path) -> None:
+    assert call("plan", "--facts", str(facts)) == (0, TABLE)
+
+
+def test_plan_for_programs(facts: Path) -> None:
+    code, text = call("plan", "--facts", str(facts), "--json")
+    plan = json.loads(text)
+    assert (code, plan["schema"], plan["cluster"]) == (0, "samewire.plan/1", "pair")
+    assert plan["hosts"]["spark1"]["address"] == "192.168.200.13"
+
+
+def test_no_plan(facts: Path) -> None:
+    facts.write_text(FACTS % "192.168.201.13/24", encoding="utf-8")
+    code, text = call("plan", "--facts", str(facts), "--json")
+    error = json.loads(text)["error"]
+    assert (code, error["code"]) == (3, "no_common_subnet")
+    assert call("plan", "--facts", str(facts)) == (3, error["message"] + "\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "a: b\n",
+            "FILE holds no facts: expected 'hosts', a list with a name each, got none; save the "
+            "facts of the hosts first.",
+        ),
+        (
+            "a: [\n",
+            "FILE cannot be read: expected YAML or JSON, got: while parsing a flow node.",
+        ),
+    ],
+)
+def test_facts_that_are_none(content: str, message: str, facts: Path) -> None:
+    facts.write_text(content, encoding="utf-8")
+    code, text = call("plan", "--facts", str(facts))
+    assert (code, text.replace(str(facts), "FILE")) == (3, message + "\n")
+
+
+class Server(BaseHTTPRequestHandler):
+    """Answers a chat with what it was asked."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        known = self.headers["Authorization"] == "Bearer right"
+        text = f"{body['model']}: {body['messages'][0]['content']}"
+        answer = {"choices": [{"message": {"content": text}}]} if known else {"error": "no key"}
+        self.send_response(200 if known else 401)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def chat(data: Path, tmp_path: Path) -> Any:
+    """Return a function that asks a cluster whose record names a URL."""
+
+    def ask(chat_url: str, *options: str) -> tuple[int, str]:
+        done = (data / "events" / "done.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+        record = json.loads(done)["event_data"]["artifact_data"]["samewire_record"]
+        record["endpoints"]["chat"] = chat_url
+        folder = tmp_path / ".samewire" / "clusters" / "example"
+        folder.mkdir(parents=True)
+        (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
+        return call("chat", "-i", str(data / "hosts.yml"), *options, "Hello")
+
+    return ask
+
+
+def test_chat(chat: Any, url: str) -> None:
+    assert chat(url, "--api-key", "right") == (0, "tiny: Hello\n")
+
+
+def test_chat_without_the_key(chat: Any, url: str) -> None:
+    code, text = chat(url)
+    assert (code, text) == (
+        1,
+        f'example refused the question: expected status 200 from {url}, got 401: {{"error": "no key"}}\n',
+    )
+
+
+def test_chat_with_nobody(chat: Any) -> None:
+    assert chat("http://127.0.0.1:1/v1") == (
+        1,
+        "example does not answer: expected a server at http://127.0.0.1:1/v1, got ConnectionError; "
+        "deploy it again, or look at the logs of its containers.\n",
+    )
+
+
+def test_chat_before_a_deployment(data: Path, tmp_path: Path) -> None:
+    code, text = call("chat", "-i", str(data / "hosts.yml"), "Hello")
+    assert (code, text) == (
+        3,
+        f"No record of the cluster example: expected {tmp_path}/.samewire/clusters/example/record.json, "
+        "found nothing; run 'samewire deploy' first.\n",
+    )

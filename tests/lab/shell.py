@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""A host as its users reach it: over SSH, with the lab's key and its known hosts."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+
+from samewire_lab.spec import Host
+from samewire_lab.state import State
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A user on a host."""
+
+    state: State
+    host: Host
+    user: str = "root"
+
+    def run(self, command: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command line on the host."""
+        return subprocess.run(
+            [
+                *("ssh", "-i", str(self.state.key), "-o", "BatchMode=yes"),
+                *("-o", f"UserKnownHostsFile={self.state.known_hosts}"),
+                *("-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=5"),
+                f"{self.user}@{self.host.management_address}",
+                command,
+            ],
+            capture_output=True,
+            check=False,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def read(self, command: str) -> str:
+        """Return the output of a command that succeeds."""
+        done = self.run(command)
+        assert done.returncode == 0, f"{command!r} on {self.host.name}: {done.stderr}"
+        return done.stdout.strip()
+
+    def addresses(self) -> dict[str, str]:
+        """Return IPv4 addresses by interface, but those of loopback and the host's own Docker."""
+        return {
+            interface["ifname"]: interface["addr_info"][0]["local"]
+            for interface in json.loads(self.read("ip -j -4 address"))
+            if interface["ifname"] not in ("lo", "docker0")
+        }
+
+    def engine(self) -> str:
+        """Return the process number of a Docker Engine that answers, or an empty string."""
+        return self.run("docker version > /dev/null && pgrep -x dockerd").stdout.strip()

@@ -1,0 +1,245 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each bad input ends a deployment before anything is changed, with one sentence that says what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import docker
+import pytest
+import yaml
+
+from samewire_lab import spec
+
+ROOT = pathlib.Path(__file__).parents[2]
+INVENTORY = ROOT / "inventories/lab"
+HOSTS = ("node0", "node1")
+
+Undo = contextlib.AbstractContextManager[None]
+
+
+def shell(host: str, script: str) -> str:
+    """Run a script on a host of the lab, outside SSH, and return what it printed."""
+    container = docker.from_env().containers.get(f"{spec.PREFIX}-{host}")
+    code, output = container.exec_run(["bash", "-ec", script])
+    assert code == 0, output.decode()
+    return str(output.decode())
+
+
+def state(host: str) -> str:
+    """Return what a deployment could change: containers, images, files of the cluster."""
+    return shell(
+        host,
+        "curl -s --unix-socket /run/docker.sock 'http://d/containers/json?all=1' | sha256sum;"
+        "curl -s --unix-socket /run/docker.sock 'http://d/images/json' | sha256sum;"
+        "find /root/.samewire -type f -exec sha256sum {} + 2>/dev/null | sort || true",
+    )
+
+
+def deploy(inventory: pathlib.Path, *arguments: str) -> tuple[int, str]:
+    """Deploy as a user does; return the exit code and all that was printed."""
+    done = subprocess.run(
+        ["samewire", "deploy", "-i", str(inventory), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**__import__("os").environ, "NO_COLOR": "1", "COLUMNS": "4000"},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def inventory(tmp_path: pathlib.Path) -> pathlib.Path:
+    """Return a copy of the lab's inventory under a name of its own."""
+    copy = tmp_path / "lab"
+    shutil.copytree(INVENTORY, copy)
+    return copy
+
+
+def edit(inventory: pathlib.Path, file: str, change: Callable[[dict[str, Any]], None]) -> None:
+    path = inventory / file
+    content = yaml.safe_load(path.read_text())
+    change(content)
+    path.write_text(yaml.safe_dump(content))
+
+
+@contextlib.contextmanager
+def on_host(host: str, do: str, undo: str) -> Iterator[None]:
+    shell(host, do)
+    try:
+        yield
+    finally:
+        shell(host, undo)
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[None]:
+    """Have another program take a port on a host."""
+    shell(
+        host,
+        f"setsid python3 -m http.server {port} >/dev/null 2>&1 & "
+        f"for i in $(seq 100); do curl -s -o /dev/null http://127.0.0.1:{port} && exit 0; done; exit 1",
+    )
+    try:
+        yield
+    finally:
+        shell(host, f"pkill -f 'http.server {port}'")
+
+
+def refused(
+    inventory: pathlib.Path, sentence: str, *arguments: str, code: int = 3, undo: Undo | None = None
+) -> None:
+    """Deploy and expect the sentence, the exit code and no change on any host."""
+    before = {host: state(host) for host in HOSTS}
+    with undo or contextlib.nullcontext():
+        status, printed = deploy(inventory, *arguments)
+    assert re.search(sentence, printed), printed
+    assert status == code
+    assert {host: state(host) for host in HOSTS} == before
+
+
+def test_unreachable_host(inventory: pathlib.Path) -> None:
+    def move(hosts: dict[str, Any]) -> None:
+        hosts["ray_workers"]["hosts"]["node1"]["ansible_host"] = "10.213.1.199"
+
+    edit(inventory, "hosts.yml", move)
+    refused(
+        inventory,
+        r"node1: cannot be reached over SSH at root@10\.213\.1\.199 \(ssh: connect to host "
+        r"10\.213\.1\.199 port 22: .*\); check ansible_host, ansible_user and the key with: "
+        r"ssh root@10\.213\.1\.199",
+        code=4,
+    )
+
+
+def test_no_docker_on_a_host(inventory: pathlib.Path) -> None:
+    hidden = on_host(
+        "node1", "mv /run/docker.sock /run/docker.hidden", "mv /run/docker.hidden /run/docker.sock"
+    )
+    refused(
+        inventory,
+        r"node1: no Docker Engine answers \(/var/run/docker\.sock does not exist\); install and start "
+        r"it \(Debian, Ubuntu: apt install docker\.io\) on node1",
+        undo=hidden,
+    )
+
+
+def test_a_user_without_rights_to_docker(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"node1: user operator may not use Docker \(no permission to open /var/run/docker\.sock\); add "
+        r"operator to group docker on node1, or set ansible_become: true in the inventory",
+        "-e",
+        "ansible_user=operator",
+    )
+
+
+def test_a_host_without_a_fabric_address(inventory: pathlib.Path) -> None:
+    edit(inventory, "hosts.yml", lambda hosts: None)
+    without = on_host(
+        "node1",
+        "ip address del 10.213.2.13/24 dev enp1s0f1np1",
+        "ip address add 10.213.2.13/24 dev enp1s0f1np1",
+    )
+    refused(
+        inventory,
+        r"node1",
+        "-e",
+        "interconnect_network=10.213.2.0/24",
+        undo=without,
+    )
+
+
+def test_two_heads(inventory: pathlib.Path) -> None:
+    def both(hosts: dict[str, Any]) -> None:
+        hosts["ray_head"]["hosts"].update(hosts.pop("ray_workers")["hosts"])
+
+    edit(inventory, "hosts.yml", both)
+    refused(
+        inventory,
+        r"group ray_head has 2 hosts \(node0, node1\): expected one; keep node0 and move node1 to "
+        r"ray_workers",
+    )
+
+
+def test_no_worker_where_the_size_needs_one(inventory: pathlib.Path) -> None:
+    edit(inventory, "hosts.yml", lambda hosts: hosts.pop("ray_workers"))
+    refused(
+        inventory,
+        r"node0: tensor parallel 2 x pipeline parallel 1 needs 2 GPUs, got 1 on this host and no worker; "
+        r"add a host to group ray_workers or lower vllm_server_tensor_parallel_size",
+    )
+
+
+def test_more_ranks_than_gpus(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"node0: tensor parallel 4 x pipeline parallel 1 needs 4 GPUs, got 2 in the cluster \(node0: 1, "
+        r"node1: 1\); lower vllm_server_tensor_parallel_size or vllm_server_pipeline_parallel_size, or "
+        r"add hosts",
+        "-e",
+        "vllm_server_tensor_parallel_size=4",
+    )
+
+
+def test_an_image_that_does_not_exist(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"node0: image 10\.213\.1\.1:5000/samewire/nothing:1 is neither on the host nor to be had from its "
+        r"registry \(.+\); correct container_image_name, or log in with docker login on node0",
+        "-e",
+        "container_image_name=10.213.1.1:5000/samewire/nothing:1",
+    )
+
+
+def test_a_model_path_missing_on_one_host(inventory: pathlib.Path) -> None:
+    moved = on_host("node1", "mv /models/tiny /models/away", "mv /models/away /models/tiny")
+    refused(
+        inventory,
+        r"node1: model path /models/tiny does not exist; expected the weights there on every host, copy "
+        r"them to node1 or correct vllm_server_model",
+        undo=moved,
+    )
+
+
+def test_a_port_taken(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"node0: port 8123 for the vLLM API is taken by python3 \(pid \d+\); stop it or set "
+        r"vllm_server_port to a free port",
+        "-e",
+        "vllm_server_port=8123",
+        undo=listening("node0", 8123),
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["vllm_server_tensor_paralel_size", "vlm_server_tensor_parallel_size"]
+)
+def test_a_misspelt_variable(inventory: pathlib.Path, name: str) -> None:
+    refused(
+        inventory,
+        rf"node0: variable {name} is not known; did you mean vllm_server_tensor_parallel_size\? Correct "
+        r"the name in the inventory",
+        "-e",
+        f"{name}=2",
+    )
+
+
+def test_an_override_that_breaks_the_plan(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"node0: the environment sets VLLM_HOST_IP='10\.213\.1\.180', but the plan needs '10\.213\.2\.12' "
+        r"so that every layer uses the same wire; remove the override, or pin interconnect_network or "
+        r"interconnect_interface if the plan is wrong",
+        "-e",
+        "{ray_node_environment: {VLLM_HOST_IP: 10.213.1.180}}",
+    )

@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which hosts did not answer, and where they were sought."""
+
+from __future__ import annotations
+
+from ansible_collections.samewire.vllm.plugins.filter import unreachable_problems
+
+
+def test_unreachable_problems_names_only_those_that_did_not_answer() -> None:
+    hostvars = {
+        "a": {"reached": {"ping": "pong"}},
+        "b": {
+            "ansible_host": "10.1.230.181",
+            "ansible_user": "me",
+            "reached": {"unreachable": True, "msg": "via ssh: Connection timed out"},
+        },
+    }
+    assert unreachable_problems.unreachable_problems(hostvars, ["a", "b"], "reached") == [
+        "b: cannot be reached over SSH at me@10.1.230.181 (Connection timed out); check ansible_host, "
+        "ansible_user and the key with: ssh me@10.1.230.181"
+    ]

@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the containers of a host are given: the way to devices only where the plan and the settings say so."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _containers
+from tests.unit.plans import plan
+
+SETTINGS = _containers.NodeSettings(
+    cluster="pair",
+    head="spark0",
+    image="registry.example/vllm:1",
+    model="/models/qwen",
+    directory="~/.samewire",
+    port=6379,
+    gpus=1,
+    gpu_access="auto",
+    hub_cache="~/.cache/huggingface",
+    programs="",
+    environment={},
+    mounts=(),
+)
+
+
+def options(transport: str = "socket", **changes: Any) -> dict[str, Any]:
+    settings = dataclasses.replace(SETTINGS, **changes)
+    return _containers.node_container(plan(transport), "spark0", settings)
+
+
+def test_sockets_need_no_device_no_capability_and_no_limit() -> None:
+    found = options()
+    assert (found["devices"], found["capabilities"], found["ulimits"]) == ([], [], [])
+
+
+def test_rdma_gets_the_hcas_and_may_lock_memory() -> None:
+    found = options("rdma")
+    assert found["devices"] == ["/dev/infiniband:/dev/infiniband:rwm"]
+    assert found["capabilities"] == ["IPC_LOCK"]
+    assert found["ulimits"] == ["memlock:-1:-1"]
+
+
+@pytest.mark.parametrize(
+    ("access", "gpus", "requests", "runtime"),
+    [
+        ("auto", 1, [{"capabilities": [["gpu"]], "count": -1}], None),
+        ("auto", 0, [], None),
+        ("none", 1, [], None),
+        ("device_request", 0, [{"capabilities": [["gpu"]], "count": -1}], None),
+        ("cdi", 1, [{"driver": "cdi", "device_ids": ["nvidia.com/gpu=all"]}], None),
+        ("runtime", 1, [], "nvidia"),
+    ],
+)
+def test_ways_to_the_gpus(
+    access: str, gpus: int, requests: list[dict[str, Any]], runtime: str | None
+) -> None:
+    found = options(gpu_access=access, gpus=gpus)
+    assert found["device_requests"] == requests
+    assert found.get("runtime") == runtime
+    assert ("NVIDIA_VISIBLE_DEVICES" in found["env"]) == (access == "runtime")
+
+
+def test_a_model_on_the_hosts_is_mounted_where_it_lies() -> None:
+    assert options()["volumes"] == [
+        "~/.samewire/pair/node:/samewire:ro",
+        "~/.samewire/pair/secrets:/samewire-secrets:ro",
+        "~/.samewire/pair/ray:/tmp/ray:rw",
+        "~/.samewire/pair/rpc:/tmp/samewire-rpc:rw",
+        "/models/qwen:/models/qwen:ro",
+    ]
+
+
+def test_a_model_of_the_hub_gets_the_cache_of_the_host() -> None:
+    found = options(model="Qwen/Qwen3.5-122B-A10B-FP8", mounts=("/data:/data:ro",))
+    assert found["volumes"][-2:] == ["~/.cache/huggingface:/samewire-hub:rw", "/data:/data:ro"]
+    assert found["env"]["HF_HOME"] == "/samewire-hub"
+
+
+def test_programs_are_named_only_when_the_user_does() -> None:
+    assert "SAMEWIRE_PROGRAMS" not in options()["env"]
+    assert options(programs="/srv/bin")["env"]["SAMEWIRE_PROGRAMS"] == "/srv/bin"
+
+
+def test_the_head_and_a_worker_register_their_own_interconnect_address() -> None:
+    assert _containers.ray_start(plan(), "spark0", SETTINGS, ["--num-cpus=2"]) == [
+        "ray",
+        "start",
+        "--head",
+        "--port=6379",
+        "--node-ip-address=192.168.200.12",
+        "--num-gpus=1",
+        "--disable-usage-stats",
+        "--block",
+        "--num-cpus=2",
+    ]
+    assert _containers.ray_start(plan(), "spark1", SETTINGS)[2:4] == [
+        "--address=192.168.200.12:6379",
+        "--node-ip-address=192.168.200.13",
+    ]
+
+
+def test_the_nodes_to_wait_for_are_all_of_the_plan() -> None:
+    expected = _containers.expected_nodes(plan(), {"spark1": 2, "spark0": 1})
+    assert expected == "192.168.200.12=1,192.168.200.13=2"

@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to a Docker Engine, answered by a server that speaks the API's words on a unix socket."""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import json
+import pathlib
+import socketserver
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _engine
+
+
+def frame(stream: int, text: str) -> bytes:
+    return bytes([stream, 0, 0, 0]) + len(text).to_bytes(4, "big") + text.encode()
+
+
+ANSWERS: dict[str, tuple[int, bytes]] = {
+    "/version": (200, b'{"Version": "20.10.24+dfsg1"}'),
+    "/images/there%3A1/json": (200, b'{"Id": "sha256:aa"}'),
+    "/images/absent/json": (404, b'{"message": "No such image: absent"}'),
+    "/distribution/there%3A1/json": (200, b'{"Descriptor": {"digest": "sha256:bb"}}'),
+    "/distribution/absent/json": (404, b'{"message": "manifest unknown"}'),
+    "/containers/own/json": (200, b'{"State": {"Status": "running"}, "RestartCount": 0}'),
+    "/containers/none/json": (404, b'{"message": "No such container: none"}'),
+    "/containers/own/logs?stdout=1&stderr=1&tail=5": (200, frame(1, "one\n") + frame(2, "two\n\n")),
+}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        status, body = ANSWERS.get(self.path, (500, b"unexpected"))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+    def address_string(self) -> str:
+        return "unix"
+
+
+@pytest.fixture
+def engine(tmp_path: pathlib.Path) -> Iterator[_engine.Engine]:
+    path = tmp_path / "docker.sock"
+    with socketserver.ThreadingUnixStreamServer(str(path), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield _engine.Engine(str(path))
+        server.shutdown()
+        thread.join()
+
+
+def test_answers(engine: _engine.Engine) -> None:
+    assert engine.version() == "20.10.24+dfsg1"
+    assert engine.local_image("there:1") == "sha256:aa"
+    assert engine.local_image("absent") is None
+    assert engine.registry_digest("there:1") == "sha256:bb"
+    assert engine.container("none") is None
+    assert (engine.container("own") or {})["State"] == {"Status": "running"}
+    assert engine.log_tail("own", 5) == ["one", "two"]
+
+
+def test_a_refusal_carries_the_words_of_the_engine(engine: _engine.Engine) -> None:
+    with pytest.raises(_engine.EngineRefused) as refused:
+        engine.registry_digest("absent")
+    assert (refused.value.status, str(refused.value)) == (404, "manifest unknown")
+
+
+def test_no_engine(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "nothing.sock"
+    with pytest.raises(_engine.EngineUnavailable) as unavailable:
+        _engine.Engine(str(path)).version()
+    assert str(unavailable.value) == f"{path} does not exist"
+
+
+def test_an_engine_that_died_left_its_socket(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "docker.sock"
+    socketserver.UnixStreamServer(str(path), Handler).server_close()
+    with pytest.raises(_engine.EngineUnavailable) as unavailable:
+        _engine.Engine(str(path)).version()
+    assert str(unavailable.value) == f"{path}: [Errno 111] Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("environ", "path"),
+    [
+        ({}, "/var/run/docker.sock"),
+        ({"DOCKER_HOST": "unix:///run/user/1000/docker.sock"}, "/run/user/1000/docker.sock"),
+    ],
+)
+def test_socket_path(environ: dict[str, str], path: str) -> None:
+    assert _engine.socket_path(environ) == path
+
+
+@pytest.mark.parametrize(
+    ("image", "server", "found"),
+    [
+        ("registry.example:5000/vllm:1", "registry.example:5000", True),
+        ("registry.example:5000/vllm:1", "other.example", False),
+        ("vllm/vllm-openai:latest", "https://index.docker.io/v1/", True),
+    ],
+)
+def test_credentials(image: str, server: str, found: bool) -> None:
+    config = {"auths": {server: {"auth": base64.b64encode(b"me:s:cret").decode()}}}
+    header = _engine.registry_credentials(image, config)
+    assert (header is not None) == found
+    if header:
+        assert json.loads(base64.urlsafe_b64decode(header)) == {
+            "username": "me",
+            "password": "s:cret",
+            "serveraddress": server,
+        }

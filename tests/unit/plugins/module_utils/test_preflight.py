@@ -1,0 +1,150 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a host lacks is one sentence that names the host, what was found and the cure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
+
+DESIRE = _preflight.Desire(
+    head="node0",
+    image="registry.example/vllm:1",
+    model="/models/tiny",
+    tensor_parallel_size=2,
+    pipeline_parallel_size=1,
+    gpus={"node0": 1, "node1": 1},
+    ports={
+        "node0": {
+            6379: ("the Ray head", "ray_node_port"),
+            8000: ("the vLLM API", "vllm_server_port"),
+        },
+        "node1": {},
+    },
+)
+
+
+def node(**changes: Any) -> dict[str, Any]:
+    return {
+        "user": "root",
+        "requests": True,
+        "docker": {"version": "20.10.24", "reason": None},
+        "image": {"local": None, "registry": "sha256:1", "reason": None},
+        "ports": {},
+        "paths": {"/models/tiny": True},
+        "directory": {"path": "/root/.samewire", "writable": True},
+        **changes,
+    }
+
+
+def test_nothing_stands_against_two_good_hosts() -> None:
+    assert _preflight.problems({"node0": node(), "node1": node()}, DESIRE) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "changes", "problem"),
+    [
+        (
+            "node1",
+            {
+                "docker": {"version": None, "reason": "/var/run/docker.sock does not exist"},
+                "image": {"local": None, "registry": None, "reason": "no engine"},
+            },
+            "node1: no Docker Engine answers (/var/run/docker.sock does not exist); install and start it "
+            "(Debian, Ubuntu: apt install docker.io) on node1",
+        ),
+        (
+            "node1",
+            {
+                "user": "operator",
+                "docker": {"version": None, "reason": "no permission to open /var/run/docker.sock"},
+            },
+            "node1: user operator may not use Docker (no permission to open /var/run/docker.sock); add "
+            "operator to group docker on node1, or set ansible_become: true in the inventory",
+        ),
+        (
+            "node1",
+            {"requests": False},
+            "node1: Python of user root lacks the library requests, which Ansible's Docker modules need; "
+            "install it (Debian, Ubuntu: apt install python3-requests) on node1",
+        ),
+        (
+            "node1",
+            {"image": {"local": None, "registry": None, "reason": "manifest unknown"}},
+            "node1: image registry.example/vllm:1 is neither on the host nor to be had from its registry "
+            "(manifest unknown); correct container_image_name, or log in with docker login on node1",
+        ),
+        (
+            "node1",
+            {"paths": {"/models/tiny": False}},
+            "node1: model path /models/tiny does not exist; expected the weights there on every host, "
+            "copy them to node1 or correct vllm_server_model",
+        ),
+        (
+            "node0",
+            {"ports": {"8000": "nginx (pid 812)"}},
+            "node0: port 8000 for the vLLM API is taken by nginx (pid 812); stop it or set "
+            "vllm_server_port to a free port",
+        ),
+        (
+            "node0",
+            {"directory": {"path": "/srv/samewire", "writable": False}},
+            "node0: user root may not write /srv/samewire; set ray_node_directory to a directory of that "
+            "user, or ansible_become: true",
+        ),
+    ],
+)
+def test_what_a_host_lacks(host: str, changes: dict[str, Any], problem: str) -> None:
+    nodes = {"node0": node(), "node1": node(), host: node(**changes)}
+    assert _preflight.problems(nodes, DESIRE) == [problem]
+
+
+def test_an_image_on_the_host_needs_no_registry() -> None:
+    local = node(image={"local": "sha256:2", "registry": None, "reason": None})
+    assert _preflight.problems({"node0": local, "node1": local}, DESIRE) == []
+
+
+@pytest.mark.parametrize(
+    ("tensor", "pipeline", "gpus", "problems"),
+    [
+        (2, 1, {"node0": 1, "node1": 1}, []),
+        (
+            2,
+            1,
+            {"node0": 1},
+            [
+                "node0: tensor parallel 2 x pipeline parallel 1 needs 2 GPUs, got 1 on this host and no "
+                "worker; add a host to group ray_workers or lower vllm_server_tensor_parallel_size"
+            ],
+        ),
+        (
+            2,
+            2,
+            {"node1": 1, "node0": 1},
+            [
+                "node0: tensor parallel 2 x pipeline parallel 2 needs 4 GPUs, got 2 in the cluster "
+                "(node0: 1, node1: 1); lower vllm_server_tensor_parallel_size or "
+                "vllm_server_pipeline_parallel_size, or add hosts"
+            ],
+        ),
+    ],
+)
+def test_parallel_sizes(
+    tensor: int, pipeline: int, gpus: dict[str, int], problems: list[str]
+) -> None:
+    desire = _preflight.Desire("node0", "i", "m", tensor, pipeline, gpus, {})
+    assert _preflight.placement_problems(desire) == problems
+
+
+def test_an_unreachable_host() -> None:
+    reason = (
+        "Task failed: Failed to connect to the host via ssh: ssh: connect to host 10.1.230.181 "
+        "port 22:\nNo route to host"
+    )
+    assert _preflight.unreachable_problem("spark1", "me@10.1.230.181", reason) == (
+        "spark1: cannot be reached over SSH at me@10.1.230.181 (ssh: connect to host 10.1.230.181 port "
+        "22: No route to host); check ansible_host, ansible_user and the key with: ssh me@10.1.230.181"
+    )
