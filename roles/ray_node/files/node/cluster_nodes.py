@@ -48,13 +48,18 @@ def differences(expected, got):
     return clauses
 
 
-def connect(deadline):
-    """Connect to the cluster of RAY_ADDRESS as a driver, waiting for the head until the deadline."""
+class Unplanned(Exception):
+    """Ray does not answer, or its nodes are not the planned ones; the message is one sentence."""
+
+
+def connect(timeout):
+    """Connect to the cluster of RAY_ADDRESS as a driver, waiting for the head at most so long."""
     import ray
 
+    deadline = time.monotonic() + timeout
     while True:
         try:
-            return ray.init(
+            ray.init(
                 address=os.environ["RAY_ADDRESS"],
                 log_to_driver=False,
                 logging_level="ERROR",
@@ -63,31 +68,29 @@ def connect(deadline):
         except (ConnectionError, RuntimeError, ValueError, KeyError) as error:
             # Ray's own words for a head that is not there yet differ by release.
             if time.monotonic() > deadline:
-                return str(error).strip().splitlines()[0]
+                raise Unplanned(
+                    f"no Ray head answers at {os.environ['RAY_ADDRESS']} after {timeout} s "
+                    f"({str(error).strip().splitlines()[0]}); look at the log of the Ray container on "
+                    "the head"
+                ) from error
             time.sleep(1)
+        else:
+            return
 
 
 def wait(expected, timeout):
-    """Return None when the nodes are the expected ones, else a sentence."""
+    """Return when the nodes that are alive are the expected ones; raise Unplanned after the timeout."""
     import ray
 
     deadline = time.monotonic() + timeout
-    context = connect(deadline)
-    if isinstance(context, str):
-        return (
-            f"samewire: {socket.gethostname()}: no Ray head answers at {os.environ['RAY_ADDRESS']} "
-            f"after {timeout} s ({context}); look at the log of the Ray container on the head"
-        )
     said = None
+    connect(timeout)
     try:
-        while True:
-            missing = differences(expected, alive(ray.nodes()))
-            if not missing:
-                return None
+        while missing := differences(expected, alive(ray.nodes())):
             if time.monotonic() > deadline:
-                return (
-                    f"samewire: {socket.gethostname()}: the nodes of Ray are not the planned ones "
-                    f"after {timeout} s: {'; '.join(missing)}; look at the logs of the Ray containers"
+                raise Unplanned(
+                    f"the nodes of Ray are not the planned ones after {timeout} s: "
+                    f"{'; '.join(missing)}; look at the logs of the Ray containers"
                 )
             if missing != said:
                 said = missing
@@ -101,9 +104,7 @@ def listing():
     """Return the registered nodes and the versions that they run."""
     import ray
 
-    context = connect(time.monotonic() + 10)
-    if isinstance(context, str):
-        sys.exit(f"samewire: no Ray head answers at {os.environ['RAY_ADDRESS']} ({context})")
+    connect(timeout=10)
     try:
         return {
             "nodes": alive(ray.nodes()),
@@ -128,12 +129,13 @@ def main():
     waiting.add_argument("--expect", type=parse_expected, required=True)
     waiting.add_argument("--timeout", type=int, required=True)
     options = parser.parse_args(arguments)
-    if options.command == "list":
-        print(json.dumps(listing(), sort_keys=True))
-        return
-    problem = wait(options.expect, options.timeout)
-    if problem:
-        sys.exit(problem)
+    try:
+        if options.command == "list":
+            print(json.dumps(listing(), sort_keys=True))
+            return
+        wait(options.expect, options.timeout)
+    except Unplanned as problem:
+        sys.exit(f"samewire: {socket.gethostname()}: {problem}")
     print("samewire: Ray has exactly the planned nodes", flush=True)
     if program:
         os.execvp(program[0], program)
