@@ -176,6 +176,8 @@ def node_environment(
         "RAY_DEDUP_LOGS": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "VLLM_RPC_BASE_PATH": RPC_DIRECTORY,
+        # vLLM would keep its usage statistics in the next folder, which is read-only.
+        "VLLM_NO_USAGE_STATS": "1",
         "VLLM_CONFIG_ROOT": VLLM_CONFIG_DIRECTORY,
     }
     wanted = {str(name): str(value) for name, value in (overrides or {}).items()}

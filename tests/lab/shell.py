@@ -6,7 +6,7 @@ import json
 import subprocess
 from dataclasses import dataclass
 
-from samewire_lab.spec import Host
+from samewire_lab.spec import HOSTS, Host
 from samewire_lab.state import State
 
 
@@ -51,3 +51,9 @@ class Shell:
     def engine(self) -> str:
         """Return the process number of a Docker Engine that answers, or an empty string."""
         return self.run("docker version > /dev/null && pgrep -x dockerd").stdout.strip()
+
+
+def on(name: str) -> Shell:
+    """Return the shell of root on the host of that name."""
+    (host,) = (host for host in HOSTS if host.name == name)
+    return Shell(State(), host)

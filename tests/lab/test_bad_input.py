@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pathlib
 import re
 import shutil
@@ -12,11 +13,10 @@ import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import docker
 import pytest
 import yaml
 
-from samewire_lab import spec
+from tests.lab.shell import on
 
 ROOT = pathlib.Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories/lab"
@@ -25,18 +25,9 @@ HOSTS = ("node0", "node1")
 Undo = contextlib.AbstractContextManager[None]
 
 
-def shell(host: str, script: str) -> str:
-    """Run a script on a host of the lab, outside SSH, and return what it printed."""
-    container = docker.from_env().containers.get(f"{spec.PREFIX}-{host}")
-    code, output = container.exec_run(["bash", "-ec", script])
-    assert code == 0, output.decode()
-    return str(output.decode())
-
-
 def state(host: str) -> str:
     """Return what a deployment could change: containers, images, files of the cluster."""
-    return shell(
-        host,
+    return on(host).read(
         "curl -s --unix-socket /run/docker.sock 'http://d/containers/json?all=1' | sha256sum;"
         "curl -s --unix-socket /run/docker.sock 'http://d/images/json' | sha256sum;"
         "find /root/.samewire -type f -exec sha256sum {} + 2>/dev/null | sort || true",
@@ -51,7 +42,7 @@ def deploy(inventory: pathlib.Path, *arguments: str) -> tuple[int, str]:
         text=True,
         check=False,
         cwd=ROOT,
-        env={**__import__("os").environ, "NO_COLOR": "1", "COLUMNS": "4000"},
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "4000"},
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -73,25 +64,24 @@ def edit(inventory: pathlib.Path, file: str, change: Callable[[dict[str, Any]], 
 
 @contextlib.contextmanager
 def on_host(host: str, do: str, undo: str) -> Iterator[None]:
-    shell(host, do)
+    on(host).read(do)
     try:
         yield
     finally:
-        shell(host, undo)
+        on(host).read(undo)
 
 
 @contextlib.contextmanager
 def listening(host: str, port: int) -> Iterator[None]:
     """Have another program take a port on a host."""
-    shell(
-        host,
+    on(host).read(
         f"setsid python3 -m http.server {port} >/dev/null 2>&1 & "
         f"for i in $(seq 100); do curl -s -o /dev/null http://127.0.0.1:{port} && exit 0; done; exit 1",
     )
     try:
         yield
     finally:
-        shell(host, f"pkill -f 'http.server {port}'")
+        on(host).read(f"pkill -f 'http[.]server {port}'")
 
 
 def refused(

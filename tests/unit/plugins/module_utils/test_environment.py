@@ -37,6 +37,7 @@ def test_sockets_on_the_second_host() -> None:
         "VLLM_CONFIG_ROOT": "/samewire/vllm",
         "VLLM_HOST_IP": "192.168.200.13",
         "VLLM_NIXL_SIDE_CHANNEL_HOST": "192.168.200.13",
+        "VLLM_NO_USAGE_STATS": "1",
         "VLLM_RPC_BASE_PATH": "/tmp/samewire-rpc",
     }
 
