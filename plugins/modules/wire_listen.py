@@ -1,0 +1,139 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Module: listen on the interconnect for a bounded time, so that the other hosts can try it."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: wire_listen
+short_description: Listen on the interconnect for a bounded time, for the proof of the wire
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+description:
+  - Binds the given ports, and one of the kernel's choice, on the interconnect address of the host, returns,
+    and answers in the background until all peers are through with M(samewire.vllm.wire_probe), or until the
+    time is over. Nothing is changed on the host.
+  - A port on which another program listens, as Ray of a running cluster, is left to it and reported as live.
+attributes:
+  check_mode:
+    description: Can run in check mode; it never changes anything.
+    support: full
+options:
+  address:
+    description: The interconnect address of this host.
+    type: str
+  interface:
+    description: The interface that has the address.
+    type: str
+  ports:
+    description: TCP ports on which this host will be asked.
+    type: list
+    elements: int
+    default: []
+  port_ranges:
+    description: Ranges as C(FIRST-LAST); one free port of each stands for it.
+    type: list
+    elements: str
+    default: []
+  peers:
+    description: Names of the hosts that will connect.
+    type: list
+    elements: str
+    default: []
+  seconds:
+    description: How long to listen at most.
+    type: int
+    default: 60
+  end:
+    description: What an earlier call returned as C(listener); that one is ended, and nothing else is done.
+    type: dict
+"""
+
+EXAMPLES = r"""
+- name: Listen on the interconnect
+  samewire.vllm.wire_listen:
+    address: 192.168.200.12
+    interface: enp1s0f0np0
+    ports: [6379]
+    peers: [spark1]
+  register: wire
+"""
+
+RETURN = r"""
+listener:
+  description: What M(samewire.vllm.wire_probe) of the other hosts needs, and what the verdict is made from.
+  returned: always, but with O(end)
+  type: dict
+  sample:
+    address: 192.168.200.12
+    interface: enp1s0f0np0
+    nonce: 3f0c8f6f5a4f2c11
+    ports: [{port: 41532, live: false}, {port: 6379, live: true}]
+    mtu: 9000
+    carrier: true
+    carries: true
+    macs: ["02:00:00:00:00:01"]
+    problem: null
+"""
+
+import os
+import socket
+from collections.abc import Sequence
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _wire, _wire_probe
+
+
+def _serve_in_background(
+    listener: _wire.Listener, sockets: Sequence[socket.socket], peers: Sequence[str], seconds: int
+) -> None:
+    """Fork twice, so that Ansible neither waits for the child nor has to reap it."""
+    if os.fork():
+        os.wait()
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    try:
+        _wire_probe.serve(listener, sockets, peers, seconds)
+    finally:
+        # What the module registered for its own end belongs to the parent.
+        os._exit(0)
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "address": {"type": "str"},
+            "interface": {"type": "str"},
+            "ports": {"type": "list", "elements": "int", "default": []},
+            "port_ranges": {"type": "list", "elements": "str", "default": []},
+            "peers": {"type": "list", "elements": "str", "default": []},
+            "seconds": {"type": "int", "default": 60},
+            "end": {"type": "dict"},
+        },
+        required_one_of=[("address", "end")],
+        required_together=[("address", "interface")],
+        supports_check_mode=True,
+    )
+    given = module.params
+    if given["end"]:
+        _wire_probe.end(_wire.parse_listener(given["end"]))
+        module.exit_json(changed=False)
+    listener, sockets = _wire_probe.listen(
+        given["address"], given["interface"], given["ports"], given["port_ranges"]
+    )
+    if listener.problem is None:
+        _serve_in_background(listener, sockets, given["peers"], given["seconds"])
+    module.exit_json(changed=False, listener=_wire.render_listener(listener))
+
+
+if __name__ == "__main__":
+    main()

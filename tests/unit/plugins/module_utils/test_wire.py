@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the judgement says where no real wire can be had, and that plain forms keep everything.
+
+The faults of real wires are in tests/unit/netns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _wire as wire
+
+NETWORK = "10.77.0.0/24"
+HOSTS = ("node0", "node1", "node2")
+
+
+def listener(number: int) -> wire.Listener:
+    return wire.Listener(
+        address=f"10.77.0.{number}",
+        interface="eth1",
+        nonce=f"nonce{number}",
+        ports=(wire.Port(40000 + number), wire.Port(6379, live=True)),
+        mtu=9000,
+        macs=frozenset({f"02:00:00:00:00:0{number}"}),
+    )
+
+
+LISTENERS = {name: listener(number) for number, name in enumerate(HOSTS)}
+
+
+def crossing(target: str) -> wire.Crossing:
+    """A connection as it should be."""
+    number = HOSTS.index(target)
+    return wire.Crossing(
+        target=target,
+        attempts=(wire.Attempt(40000 + number, wire.CONNECTED),),
+        route_interface="eth1",
+        neighbour_mac=f"02:00:00:00:00:0{number}",
+        neighbour_state="REACHABLE",
+        expected_packet=9000,
+        packet=9000,
+    )
+
+
+def judge(*changed: tuple[str, wire.Crossing]) -> wire.Verdict:
+    """The verdict where all crossings are good but the given ones, each from the named host."""
+    bad = {(source, each.target): each for source, each in changed}
+    probes = {
+        source: wire.Probe(
+            crossings=tuple(
+                bad.get((source, target), crossing(target)) for target in HOSTS if target != source
+            ),
+            duplicate=None,
+            absent={},
+        )
+        for source in HOSTS
+    }
+    return wire.judge(NETWORK, LISTENERS, probes)
+
+
+def failing(target: str, outcome: str, **more: object) -> wire.Crossing:
+    good = crossing(target)
+    return replace(good, attempts=(replace(good.attempts[0], outcome=outcome),), **more)  # type: ignore[arg-type]
+
+
+def test_a_whole_wire() -> None:
+    assert judge() == wire.Verdict((), ())
+
+
+def test_refused_by_the_mac_address_of_another_machine() -> None:
+    verdict = judge(
+        ("node0", failing("node1", wire.REFUSED, neighbour_mac="02:00:00:00:00:99")),
+    )
+    assert verdict.problems == (
+        "node0 to node1: another machine answers at 10.77.0.1 (MAC address 02:00:00:00:00:99), expected "
+        "node1; give one of them another address",
+    )
+
+
+def test_another_mac_address_alone_is_no_fault() -> None:
+    # Some clouds answer ARP for all with one MAC address.
+    proxied = replace(crossing("node1"), neighbour_mac="12:34:56:78:9a:bc")
+    assert judge(("node0", proxied)).problems == ()
+
+
+def test_unreachable_beyond_a_router() -> None:
+    verdict = judge(
+        ("node0", failing("node1", wire.HOST_UNREACHABLE, neighbour_mac=None, neighbour_state=None))
+    )
+    assert verdict.problems == (
+        "node0 to node1: nothing answers for 10.77.0.1 behind eth1, expected node1; check that the port of "
+        "eth1 on node1 is up and in the same network segment",
+    )
+
+
+def test_two_hosts_with_the_same_fault_share_a_sentence() -> None:
+    verdict = judge(*((source, failing("node1", wire.REFUSED)) for source in ("node0", "node2")))
+    assert verdict.problems == (
+        "node0 and node2 to node1: TCP to 10.77.0.1 port 40001 is refused, expected a connection (the other "
+        "direction works); most likely a firewall: allow TCP from 10.77.0.0/24 on node1",
+    )
+
+
+def test_even_small_packets_are_lost() -> None:
+    lost = replace(crossing("node1"), packet=None, lost=True)
+    assert judge(("node0", lost)).problems == (
+        "node0 to node1: packets of 9000 bytes to 10.77.0.1 are lost and those below 1280 pass, expected the "
+        "MTU of eth1 to pass; raise the MTU of the switch ports between them, or set that of the interfaces "
+        "to what the path carries",
+    )
+
+
+def test_an_address_on_loopback_leaves_through_any_interface() -> None:
+    listeners = {name: replace(each, carries=False) for name, each in LISTENERS.items()}
+    routed = replace(crossing("node1"), route_interface="eth7")
+    probe = wire.Probe((routed,), None, {})
+    assert wire.judge(NETWORK, listeners, {"node0": probe}).problems == ()
+
+
+def test_what_could_not_be_checked_is_a_note() -> None:
+    probes = {
+        name: wire.Probe((), None, {"routes": "ip is not installed"}) for name in ("node0", "node1")
+    }
+    assert wire.judge(NETWORK, LISTENERS, probes) == wire.Verdict(
+        (), ("node0 and node1: routes could not be checked: ip is not installed",)
+    )
+
+
+def test_plain_forms_keep_everything() -> None:
+    probe = wire.Probe((crossing("node1"), failing("node2", wire.TIMEOUT)), "mac", {"a": "b"})
+    assert wire.parse_probe(wire.render_probe(probe)) == probe
+    assert wire.parse_listener(wire.render_listener(LISTENERS["node0"])) == LISTENERS["node0"]
