@@ -25,7 +25,11 @@ app = typer.Typer(
 
 @app.command()
 def up() -> None:
-    """Build what is missing and boot the lab; quick when it is up already."""
+    """Build what is missing and boot the lab; quick when it is up already.
+
+    Python packages come from where this machine's pip finds them. SAMEWIRE_TORCH_INDEX adds
+    PyTorch's CPU wheel index, where torch's CPU build is not offered.
+    """
     with _one_sentence(), progress.create() as shown:
         lab.up(State(), shown)
         for host in spec.HOSTS:

@@ -5,6 +5,7 @@
 import io
 import subprocess
 import tarfile
+from contextlib import suppress
 from pathlib import Path
 
 from docker import DockerClient
@@ -27,8 +28,16 @@ def get(client: DockerClient, host: Host) -> Container | None:
         return None
 
 
+def current(client: DockerClient, image: str, host: Host) -> bool:
+    """Tell whether the host exists and was made from this image."""
+    container = get(client, host)
+    return container is not None and bool(container.attrs["Config"]["Image"] == image)
+
+
 def boot(client: DockerClient, image: str, state: State, host: Host) -> None:
-    """Create the host where it is missing and start it; it needs time until it is ready."""
+    """Create the host where it is missing or outdated, and start it; it needs time to be ready."""
+    if not current(client, image, host):
+        remove(client, host)
     container = get(client, host)
     if container is None:
         container = _create(client, image, host)
@@ -80,15 +89,16 @@ def ready(client: DockerClient, state: State, host: Host) -> bool:
     )
 
 
-def remove(client: DockerClient) -> None:
-    """Remove all hosts and what their engines stored."""
-    for host in spec.HOSTS:
-        if container := get(client, host):
-            container.remove(force=True, v=True)
-        try:
-            client.volumes.get(host.container).remove(force=True)
-        except NotFound:
-            continue
+def remove(client: DockerClient, host: Host) -> None:
+    """Remove a host and what its engine stored."""
+    if container := get(client, host):
+        if container.status == "running":
+            # Sockets that outlive their processes would keep the network namespace and its links.
+            for interface in (host.management_interface, host.fabric_interface):
+                execute(container, ["ip", "link", "delete", interface])
+        container.remove(force=True, v=True)
+    with suppress(NotFound):
+        client.volumes.get(host.container).remove(force=True)
 
 
 def create_key(state: State) -> None:

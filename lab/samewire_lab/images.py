@@ -18,7 +18,7 @@ from docker.errors import ImageNotFound
 from docker.types import Mount
 
 from samewire_lab import content, wheels
-from samewire_lab.containers import last_words
+from samewire_lab.containers import build_name, last_words
 from samewire_lab.errors import LabError
 from samewire_lab.progress import Step
 from samewire_lab.spec import PREFIX
@@ -177,6 +177,7 @@ def _bake(
     container = client.containers.create(
         base,
         ["/bin/bash", "/inputs/image/build.sh"],
+        name=build_name(image),
         # The build reaches what the machine reaches, as it does.
         network_mode="host",
         mounts=[

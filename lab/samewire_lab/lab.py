@@ -8,8 +8,7 @@ from typing import Any
 
 from docker import DockerClient
 
-from samewire_lab import engine, hosts, images, model, networks, registry, spec, wheels
-from samewire_lab.errors import LabError
+from samewire_lab import containers, engine, hosts, images, model, networks, registry, spec, wheels
 from samewire_lab.images import Images
 from samewire_lab.progress import Progress
 from samewire_lab.spec import Host
@@ -39,6 +38,7 @@ class _Up:
             self._client = engine.ensure(self._state, self._progress)
             if self._is_up():
                 return
+            containers.remove_builds(self._client)
             # What can be refused is refused before the long work.
             registry.require_port(self._client)
             networks.create(self._client)
@@ -51,19 +51,22 @@ class _Up:
             pushed = pool.submit(self._push, booted, vllm)
             trained = pool.submit(self._model, vllm)
             ready = [pool.submit(self._ready, booted, trained, one) for one in spec.HOSTS]
-            _results([base, host, vllm, booted, pushed, trained, *ready])
+            try:
+                _results([base, host, vllm, booted, pushed, trained, *ready])
+            except KeyboardInterrupt:
+                # Builds end with their containers, and what waits for them ends with an error.
+                containers.remove_builds(self._client)
+                raise
         images.remove(self._client, keep=self._images.all())
 
     def _is_up(self) -> bool:
-        containers = [hosts.get(self._client, host) for host in spec.HOSTS]
-        if any(one and one.attrs["Config"]["Image"] != self._images.host for one in containers):
-            raise LabError(
-                "The lab on this machine was booted by another version of Samewire; run "
-                "`samewire lab down`, then `samewire lab up`."
-            )
         return (
             all(images.exists(self._client, image) for image in self._images.all())
-            and all(hosts.ready(self._client, self._state, host) for host in spec.HOSTS)
+            and all(
+                hosts.current(self._client, self._images.host, host)
+                and hosts.ready(self._client, self._state, host)
+                for host in spec.HOSTS
+            )
             and model.directory(self._state, self._images.vllm).exists()
             and registry.serves(self._client, self._images.vllm)
         )
@@ -139,7 +142,10 @@ def down(state: State, progress: Progress, *, purge: bool = False) -> None:
             client = engine.ensure(state, progress)
         if client:
             with progress.step("Remove hosts, registry and networks"):
-                hosts.remove(client)
+                containers.remove_builds(client)
+                # Deleting what an engine stored takes seconds for each.
+                with ThreadPoolExecutor() as pool:
+                    _results([pool.submit(hosts.remove, client, host) for host in spec.HOSTS])
                 registry.remove(client)
                 networks.remove(client)
             if purge:

@@ -9,7 +9,7 @@ from docker import DockerClient
 from docker.types import Mount
 
 from samewire_lab import content, spec
-from samewire_lab.containers import last_words
+from samewire_lab.containers import BUILD, last_words
 from samewire_lab.errors import LabError
 from samewire_lab.images import INPUTS
 from samewire_lab.progress import Step
@@ -44,6 +44,7 @@ def _run(client: DockerClient, image: str, script: str, work: Path) -> None:
     container = client.containers.create(
         image,
         [f"/inputs/{script}", spec.MODEL_PATH],
+        name=f"{BUILD}-model",
         entrypoint="/opt/vllm-env/bin/python",
         # Nothing is downloaded; the parts of vLLM talk over loopback.
         network_mode="none",

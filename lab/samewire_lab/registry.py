@@ -25,6 +25,9 @@ KEY_LABEL = "samewire.lab.image"
 
 def start(client: DockerClient, image: str, vllm: str) -> None:
     """Start the registry on a volume that is emptied when another vLLM image is to be served."""
+    container = _container(client)
+    if container and container.attrs["Config"]["Image"] != image:
+        remove(client)
     if _volume_key(client) != vllm:
         remove(client)
         purge(client)

@@ -104,7 +104,7 @@ def _memory(container: Container) -> int:
         return 0
     # cgroup v1 has a tree for memory, v2 has one tree for all.
     script = (
-        "own=$(cat /run/lab-cgroup); "
+        "own=$(cat /run/lab-cgroup) || exit; "
         "cat /sys/fs/cgroup/memory$own/memory.stat || cat /sys/fs/cgroup$own/memory.stat"
     )
     return occupied(execute(container, ["sh", "-c", script])[1])
