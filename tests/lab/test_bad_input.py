@@ -133,7 +133,6 @@ def test_a_user_without_rights_to_docker(inventory: pathlib.Path) -> None:
 
 
 def test_a_host_without_a_fabric_address(inventory: pathlib.Path) -> None:
-    edit(inventory, "hosts.yml", lambda hosts: None)
     without = on_host(
         "node1",
         "ip address del 10.213.2.13/24 dev enp1s0f1np1",
@@ -141,9 +140,9 @@ def test_a_host_without_a_fabric_address(inventory: pathlib.Path) -> None:
     )
     refused(
         inventory,
-        r"node1",
-        "-e",
-        "interconnect_network=10.213.2.0/24",
+        r"10\.213\.2\.0/24 joins node0, but node1 has no usable address in it \(node1 has 172\.17\.0\.1/16 "
+        r"on docker0, 10\.213\.1\.181/24 on enP7s7, and enp1s0f1np1 up without an address\); add one, or set "
+        r"interconnect_network to 10\.213\.1\.0/24 to use the network of the default route\.",
         undo=without,
     )
 
@@ -231,5 +230,5 @@ def test_an_override_that_breaks_the_plan(inventory: pathlib.Path) -> None:
         r"so that every layer uses the same wire; remove the override, or pin interconnect_network or "
         r"interconnect_interface if the plan is wrong",
         "-e",
-        "{ray_node_environment: {VLLM_HOST_IP: 10.213.1.180}}",
+        "ray_node_environment={VLLM_HOST_IP: 10.213.1.180}",
     )
