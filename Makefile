@@ -84,6 +84,20 @@ ansible_sources := $(shell find .config deploy.yml galaxy.yml inventories meta m
 unit: $(STAMP) ## Tests that need neither Docker nor the lab
 	$(call timed,unit tests,pytest tests/unit tests/driver --junitxml=$(RESULTS)/unit.xml)
 
+# What the tests need beside Python, installed where this may be done: Debian or Ubuntu, as root.
+programs = missing=$$(for p in chromium iptables; do command -v $$p >/dev/null || echo $$p; done); \
+	test -z "$$missing" || { apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; } || \
+	echo "Not installed: $$missing; the tests that need them are skipped." >&2
+
+.PHONY: programs
+programs:
+	$(call timed,programs for the tests,$(programs))
+
+.PHONY: namespace-test
+namespace-test: $(STAMP) programs ## Faults of the wire, in network namespaces: needs root
+	$(call timed,namespace tests,pytest tests/netns --junitxml=$(RESULTS)/netns.xml)
+
 .PHONY: lab-test
 lab-test: $(STAMP) ## Boot the lab, test it, deploy on it and verify
 	$(call timed,lab up,samewire lab up)
@@ -92,7 +106,7 @@ lab-test: $(STAMP) ## Boot the lab, test it, deploy on it and verify
 	$(call timed,deployments,pytest tests/lab -m deploys --junitxml=$(RESULTS)/deployments.xml)
 
 .PHONY: test
-test: lint unit lab-test ## Everything that a change must pass
+test: programs lint unit namespace-test lab-test ## Everything that a change must pass
 
 .PHONY: test-all
 test-all: test ## test, and the slow scenarios

@@ -12,12 +12,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 import yaml
 
-from samewire import locate, record
+from samewire import diagnose_command, locate, plan_command, record
 from samewire.chat import ChatError, ask
 from samewire.deploy import Deployment, deploy
 from samewire.exit_codes import HELP, MEANING, ExitCode
 from samewire.inventory import InventoryError, cluster_name
-from samewire.plan import FactsError, plan_file, table
 from samewire.run import Request
 from samewire.view import make_console, show_findings, show_record, watching
 from samewire_lab.cli import app as lab_app
@@ -105,28 +104,8 @@ def _deploy(
     raise typer.Exit(deployment.ended.exit_code)
 
 
-@app.command("plan", epilog=HELP)
-def _plan(
-    facts: Annotated[
-        Path,
-        typer.Option(
-            "--facts", exists=True, dir_okay=False, help="Facts of a cluster's hosts, as YAML."
-        ),
-    ],
-    as_json: JsonOption = False,
-) -> None:
-    """Plan the interconnect of a cluster from saved facts; touches no host."""
-    try:
-        plan = plan_file(facts)
-    except FactsError as error:
-        _refuse(error)
-    if as_json:
-        typer.echo(json.dumps(plan, indent=2))
-    elif "error" in plan:
-        typer.echo(plan["error"]["message"], err=True)
-    else:
-        typer.echo("\n".join(table(plan)))
-    raise typer.Exit(ExitCode.REFUSED if "error" in plan else ExitCode.DONE)
+plan_command.register(app)
+diagnose_command.register(app)
 
 
 @app.command("chat", epilog=HELP)

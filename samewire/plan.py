@@ -1,64 +1,89 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a cluster from a file of saved facts; the thinking is the collection's."""
+"""A plan of schema samewire.plan/1 as lines for people."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
-from ansible_collections.samewire.vllm.plugins.module_utils import (
-    _interconnect,
-    _plan,
-    _topology,
-)
+Row = tuple[str, ...]
 
 
-class FactsError(ValueError):
-    """A file that holds no facts of hosts; the message is one sentence."""
+def table(plan: Mapping[str, Any]) -> list[str]:
+    """Return the lines: the network and why, what each host uses, what it does not and why, warnings."""
+    return [
+        *_network(plan["network"], plan["transport"]),
+        *_hosts(plan),
+        *_rejected(plan),
+        *_warnings(plan),
+    ]
 
 
-def plan_file(file: Path) -> dict[str, Any]:
-    """Return the plan for the facts in a file, or its error, as schema samewire.plan/1.
+def rejected(plan: Mapping[str, Any]) -> list[Row]:
+    """Return what was not chosen: hosts, interface or RDMA port, addresses or "-", reason.
 
-    Raises:
-        FactsError: The file cannot be read, or holds no facts of hosts.
+    Hosts on which the same name has the same reason share a row.
     """
-    document = _read(file)
-    hosts = _topology.parse_cluster(document)
-    if not hosts:
-        raise FactsError(
-            f"{file} holds no facts: expected 'hosts', a list with a name each, got none; "
-            "save the facts of the hosts first."
+    rows: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for host, entry in plan["hosts"].items():
+        for each in entry["rejected"]:
+            seen = rows.setdefault((each["interface"], each["because"]), [])
+            seen.append((host, each["address"] or "-"))
+        for each in entry["rejected_hcas"]:
+            rows.setdefault((each["hca"], each["because"]), []).append((host, "-"))
+    every = set(plan["hosts"])
+    return [
+        (
+            _few([host for host, _ in seen], whole=len({host for host, _ in seen}) == len(every)),
+            name,
+            _few(list(dict.fromkeys(address for _, address in seen))),
+            because,
         )
-    cluster = str(document.get("cluster", file.stem))
-    return _plan.to_json(_interconnect.plan(hosts, cluster))
+        for (name, because), seen in rows.items()
+    ]
 
 
-def table(plan: dict[str, Any]) -> list[str]:
-    """Return a plan as lines for people: the network and why, a row a host, the warnings."""
-    network = plan["network"]
-    rows = [("HOST", "ADDRESS", "INTERFACE", "HCAS")]
-    rows += [
-        (name, str(host["address"]), host["interface"], ",".join(host["hcas"]) or "-")
+def _few(names: Sequence[str], *, whole: bool = False) -> str:
+    """Return names in a row, the first of many; whole says that they are all there are."""
+    names = list(dict.fromkeys(names))
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"all {len(names)}" if whole else f"{names[0]}, {names[1]} and {len(names) - 2} more"
+
+
+def _network(network: Mapping[str, Any], transport: str) -> Iterator[str]:
+    mtu = f", MTU {network['mtu']}" if network["mtu"] else ""
+    yield f"Network    {network['cidr'] or 'not stated'}, {transport}{mtu}"
+    for reason in network["chosen_because"]:
+        yield f"           because {reason}"
+
+
+def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    rows: list[Row] = [
+        (name, host["address"] or "not stated", host["interface"], ",".join(host["hcas"]) or "-")
         for name, host in plan["hosts"].items()
     ]
+    yield from _columns([("HOST", "ADDRESS", "INTERFACE", "HCAS"), *rows])
+
+
+def _rejected(plan: Mapping[str, Any]) -> Iterator[str]:
+    rows = rejected(plan)
+    if rows:
+        yield ""
+        yield from _columns([("NOT CHOSEN ON", "WHAT", "ADDRESS", "BECAUSE"), *rows])
+
+
+def _warnings(plan: Mapping[str, Any]) -> Iterator[str]:
+    if plan["warnings"]:
+        yield ""
+    for warning in plan["warnings"]:
+        where = f"{warning['host']}: " if warning["host"] else ""
+        yield f"Warning    {where}{warning['message']} ({warning['code']})"
+
+
+def _columns(rows: Sequence[Row]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        f"Network    {network['cidr']}, {plan['transport']}",
-        *(f"           because {reason}" for reason in network["chosen_because"]),
-        "",
-        *("  ".join(f"{c:{w}}" for c, w in zip(r, widths, strict=True)).rstrip() for r in rows),
-        *(f"Warning: {warning['message']}" for warning in plan["warnings"]),
-    ]
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        document = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(error).splitlines()[0]
-        raise FactsError(f"{file} cannot be read: expected YAML or JSON, got: {reason}.") from None
-    return document if isinstance(document, dict) else {}
+    for row in rows:
+        yield "  ".join(f"{text:{w}}" for text, w in zip(row, widths, strict=True)).rstrip()

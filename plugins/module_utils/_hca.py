@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _topology as topology
 
@@ -21,6 +22,9 @@ _UNSUITABLE_DRIVERS = {
     "siw": _UNSUITABLE[0][1],
     "efa": _UNSUITABLE[2][1],
 }
+
+# Hosts of one cluster share their names of devices, so few texts are parsed often.
+_remembered = lru_cache(maxsize=1 << 16)
 
 # systemd's names: P<domain> (decimal), p<bus>, s<slot>, f<function>, np<port of the card>.
 _NAME = re.compile(r"(?:en|roce|ib)(?:P(\d+))?p(\d+)s(\d+)f(\d+)(?:np\d+)?")
@@ -41,9 +45,9 @@ def obstacle(port: topology.RdmaPort) -> str:
     """Why NCCL cannot use this port, empty where it can."""
     if not port.active:
         return f"its port is {port.state}"
-    for pattern, reason in _UNSUITABLE:
-        if pattern.fullmatch(port.device):
-            return reason
+    unsuitable = _unsuitable(port.device)
+    if unsuitable:
+        return unsuitable
     if port.driver in _UNSUITABLE_DRIVERS:
         return _UNSUITABLE_DRIVERS[port.driver]
     if port.link_layer is not None and port.link_layer not in ("Ethernet", "InfiniBand"):
@@ -53,9 +57,19 @@ def obstacle(port: topology.RdmaPort) -> str:
     return ""
 
 
+@_remembered
+def _unsuitable(device: str) -> str:
+    return next((reason for pattern, reason in _UNSUITABLE if pattern.fullmatch(device)), "")
+
+
 def usable(host: topology.Host) -> list[topology.RdmaPort]:
     """The ports that can carry NCCL's data, by name."""
-    return sorted((port for port in host.rdma or () if not obstacle(port)), key=order)
+    key = ("usable",)
+    if key not in host.derived:
+        host.derived[key] = sorted(
+            (port for port in host.rdma or () if not obstacle(port)), key=order
+        )
+    return list(host.derived[key])
 
 
 def is_infiniband(port: topology.RdmaPort) -> bool:
@@ -66,44 +80,53 @@ def is_roce(port: topology.RdmaPort) -> bool:
     return port.link_layer == "Ethernet"
 
 
-def order(port: topology.RdmaPort) -> tuple[int, list[tuple[int, int, str]], int]:
+def order(port: topology.RdmaPort) -> tuple[int, tuple[tuple[int, int, str], ...], int]:
     """Sort key: PCI domain, then the name with its numbers as numbers (mlx5_2 before mlx5_10)."""
     where = _place(port.pci) or _place(port.device)
     return (where.domain if where else 0, natural(port.device), port.port)
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+@_remembered
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key of a name in which numbers count as numbers."""
-    return [
+    return tuple(
         (0, int(part), "") if part.isdigit() else (1, 0, part)
         for part in re.findall(r"\d+|\D+", name)
-    ]
+    )
 
 
 def on_interface(host: topology.Host, interface: topology.Interface) -> list[topology.RdmaPort]:
     """The usable ports behind an interface, with the PCI twins of their physical ports."""
+    key = ("on_interface", interface.name)
+    if key not in host.derived:
+        host.derived[key] = _on_interface(host, interface)
+    return list(host.derived[key])
+
+
+def _on_interface(host: topology.Host, interface: topology.Interface) -> list[topology.RdmaPort]:
     carriers = host.carriers(interface.name)
-    addresses = {each.ip for each in interface.addresses or ()}
-    places = {_place_of(host, interface)[0]} - {None}
     ports = usable(host)
-    own = [
-        port
-        for port in ports
-        if port.netdev in carriers
-        or (
-            port.netdev is None
+    own = [port for port in ports if port.netdev in carriers]
+    if any(port.netdev is None for port in ports):
+        addresses = {each.ip for each in interface.addresses or ()}
+        place = _place_of(host, interface)[0]
+        own += [
+            port
+            for port in ports
+            if port.netdev is None
             and (
                 addresses & {*_gid_addresses(port.gids or ())}
-                or place_of_port(host, port)[0] in places
+                or (place is not None and place_of_port(host, port)[0] == place)
             )
-        )
-    ]
+        ]
+    own_places = [place_of_port(host, port) for port in own]
     twins = [
         port
         for port in ports
-        if port not in own
+        if own
+        and port not in own
         and not is_infiniband(port)
-        and any(twin(place_of_port(host, port), place_of_port(host, each)) for each in own)
+        and any(twin(place_of_port(host, port), each) for each in own_places)
     ]
     return sorted([*own, *twins], key=order)
 
@@ -137,6 +160,14 @@ def domain(host: topology.Host, interface: topology.Interface) -> int:
 
 def place_of_port(host: topology.Host, port: topology.RdmaPort) -> tuple[Place | None, int | None]:
     """Where an RDMA port sits, by its PCI address, its interface or its name."""
+    key = ("place", port.hca)
+    if key not in host.derived:
+        host.derived[key] = _place_of_port(host, port)
+    found: tuple[Place | None, int | None] = host.derived[key]
+    return found
+
+
+def _place_of_port(host: topology.Host, port: topology.RdmaPort) -> tuple[Place | None, int | None]:
     interface = host.interface(port.netdev)
     by_interface = _place_of(host, interface)[0] if interface else _place(port.netdev)
     return _place(port.pci) or by_interface or _place(port.device), port.numa_node
@@ -198,11 +229,14 @@ def _gid_addresses(gids: Iterable[topology.Gid]) -> list[topology.IP]:
 def _place_of(
     host: topology.Host, interface: topology.Interface
 ) -> tuple[Place | None, int | None]:
-    port = next((each for each in host.rdma or () if each.netdev == interface.name), None)
     where = _place(interface.pci) or _place(interface.name)
-    return where or (_place(port.pci) if port else None), interface.numa_node
+    if where is None:
+        port = next((each for each in host.rdma or () if each.netdev == interface.name), None)
+        where = _place(port.pci) if port else None
+    return where, interface.numa_node
 
 
+@_remembered
 def _place(text: str | None) -> Place | None:
     address = _PCI.fullmatch(text or "")
     if address:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Callable
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _hca as hca
@@ -51,7 +52,7 @@ class Offer:
     obstacle: str = ""
     because: str = ""
 
-    @property
+    @cached_property
     def ip(self) -> topology.IP | None:
         return None if self.address is None else self.address.ip
 
@@ -73,21 +74,21 @@ class Candidate:
     crowded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     routed: bool = False
 
-    @property
+    @cached_property
     def speed(self) -> int | None:
         """Mb/s of the slowest host whose speed is known."""
         known = [each for each in map(speed, self.offers.values()) if each is not None]
         return min(known) if known else None
 
-    @property
+    @cached_property
     def rdma(self) -> bool:
         return all(hca.on_interface(each.host, each.interface) for each in self.offers.values())
 
-    @property
+    @cached_property
     def default_route(self) -> bool:
         return any(each.host.has_default_route(each.interface) for each in self.offers.values())
 
-    @property
+    @cached_property
     def cloud_primary(self) -> bool:
         return all(
             each.interface.driver in _CLOUD_DRIVERS and each.host.has_default_route(each.interface)
@@ -132,14 +133,13 @@ def shared(offers: Offers, accept: Callable[[Offer], bool]) -> list[Candidate]:
     A host is in a network if it has an address in it and its own prefix is at least as wide:
     then the kernels of all hosts take each other for neighbours.
     """
-    accepted = {name: [each for each in some if accept(each)] for name, some in offers.items()}
-    networks = {each.address.network for some in accepted.values() for each in some if each.address}
+    accepted = {
+        name: _Accepted([each for each in some if accept(each)]) for name, some in offers.items()
+    }
+    networks = {network for each in accepted.values() for network in each.exact}
     candidates = []
     for network in sorted(networks, key=_network_order):
-        inside = {
-            name: [each for each in some if _inside(each, network)]
-            for name, some in accepted.items()
-        }
+        inside = {name: each.inside(network) for name, each in accepted.items()}
         if all(inside.values()):
             chosen = {name: _preferred(some) for name, some in inside.items()}
             crowded = {
@@ -149,6 +149,23 @@ def shared(offers: Offers, accept: Callable[[Offer], bool]) -> list[Candidate]:
             }
             candidates.append(Candidate(network, chosen, crowded))
     return candidates
+
+
+class _Accepted:
+    """The accepted offers of one host, by network: most networks have the same prefix everywhere."""
+
+    def __init__(self, offers: Sequence[Offer]) -> None:
+        self._offers = offers
+        self.exact: dict[topology.Network, list[Offer]] = {}
+        for each in offers:
+            if each.address is not None:
+                self.exact.setdefault(each.address.network, []).append(each)
+        self._widest = min((each.prefixlen for each in self.exact), default=0)
+
+    def inside(self, network: topology.Network) -> list[Offer]:
+        if self._widest >= network.prefixlen:
+            return self.exact.get(network, [])
+        return [each for each in self._offers if _inside(each, network)]
 
 
 def covering(addresses: Iterable[topology.IP]) -> topology.Network:
@@ -246,7 +263,7 @@ def _inside(offer: Offer, network: topology.Network) -> bool:
     if offer.address is None or offer.address.version != network.version:
         return False
     own = offer.address.network
-    return offer.address.ip in network and own.prefixlen <= network.prefixlen
+    return own == network or (own.prefixlen <= network.prefixlen and offer.address.ip in network)
 
 
 def _preferred(offers: Sequence[Offer]) -> Offer:

@@ -11,9 +11,11 @@ cannot be read counts as not stated.
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Union
 
 Address = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
@@ -98,7 +100,7 @@ class Interface:
     phys_port: str | None = None
     is_default_route: bool = False
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """What the interface is, from its type and, where that says little, its name.
 
@@ -182,18 +184,41 @@ class Host:
     default_route_interface: str | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def derived(self) -> dict[tuple[str, ...], Any]:
+        """What was computed from these facts, which never change, by what it is."""
+        return {}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str | None, Interface]:
+        return {each.name: each for each in reversed(self.interfaces)}
+
+    @cached_property
+    def _by_master(self) -> Mapping[str | None, tuple[Interface, ...]]:
+        found: dict[str | None, tuple[Interface, ...]] = {}
+        for each in self.interfaces:
+            found[each.master] = (*found.get(each.master, ()), each)
+        return found
+
     def interface(self, name: str | None) -> Interface | None:
-        return next((each for each in self.interfaces if each.name == name), None)
+        return self._by_name.get(name)
 
     def has_default_route(self, interface: Interface) -> bool:
         return interface.is_default_route or interface.name == self.default_route_interface
 
     def members(self, master: str) -> tuple[Interface, ...]:
         """The ports of a bond or bridge."""
-        return tuple(each for each in self.interfaces if each.master == master)
+        return self._by_master.get(master, ())
 
     def carriers(self, name: str) -> frozenset[str]:
         """The interface and all below it: ports of a bond or bridge, parents of VLANs."""
+        key = ("carriers", name)
+        if key not in self.derived:
+            self.derived[key] = self._carriers(name)
+        known: frozenset[str] = self.derived[key]
+        return known
+
+    def _carriers(self, name: str) -> frozenset[str]:
         found: set[str] = set()
         queue = [name]
         while queue:
@@ -229,7 +254,10 @@ def parse_host(name: str, facts: Mapping[str, Any]) -> Host:
         gpus=_optional(facts.get("gpus"), "pci", _gpu),
         routes=_routes(facts.get("routes")),
         default_route_interface=default,
-        absent={str(key): str(value) for key, value in _mapping(facts.get("absent")).items()},
+        absent={
+            _text(key) or "": _text(value) or ""
+            for key, value in _mapping(facts.get("absent")).items()
+        },
     )
 
 
@@ -350,13 +378,13 @@ def _rdma_port(facts: Mapping[str, Any]) -> RdmaPort:
 
 
 def _gpu(facts: Mapping[str, Any]) -> Gpu:
-    return Gpu(pci=str(facts["pci"]), numa_node=_integer(facts.get("numa_node")))
+    return Gpu(pci=_text(facts["pci"]) or "", numa_node=_integer(facts.get("numa_node")))
 
 
 def _gids(rows: Iterable[Any]) -> Iterable[Gid]:
     for row in rows:
         if isinstance(row, (list, tuple)) and len(row) == 3 and _integer(row[0]) is not None:
-            yield Gid(index=int(row[0]), type=str(row[1]), address=_ip(row[2]))
+            yield Gid(index=int(float(row[0])), type=_text(row[1]) or "", address=_ip(row[2]))
 
 
 def _routes(rows: Any) -> tuple[Route, ...] | None:
@@ -365,7 +393,7 @@ def _routes(rows: Any) -> tuple[Route, ...] | None:
     found = []
     for row in _named(rows, "interface"):
         default = "::/0" if row.get("family") == 6 else "0.0.0.0/0"
-        text = str(row.get("destination"))
+        text = _text(row.get("destination")) or ""
         try:
             network = ipaddress.ip_network(default if text == "default" else text, strict=False)
         except ValueError:
@@ -377,14 +405,14 @@ def _routes(rows: Any) -> tuple[Route, ...] | None:
 def _addresses(values: Any) -> Iterable[Address]:
     for value in values if isinstance(values, (list, tuple)) else ():
         try:
-            yield ipaddress.ip_interface(str(value))
+            yield ipaddress.ip_interface(_text(value) or "")
         except ValueError:
             continue
 
 
 def _ip(value: Any) -> IP | None:
     try:
-        return ipaddress.ip_address(str(value))
+        return ipaddress.ip_address(_text(value) or "")
     except ValueError:
         return None
 
@@ -406,7 +434,10 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    try:
+        return None if value is None else str(value)
+    except ValueError:  # an integer of thousands of digits
+        return None
 
 
 def _integer(value: Any) -> int | None:
@@ -416,9 +447,10 @@ def _integer(value: Any) -> int | None:
 
 def _number(value: Any) -> float | None:
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return number if math.isfinite(number) else None
 
 
 def _stated(**values: Any) -> dict[str, Any]:

@@ -19,6 +19,8 @@ HOST_UNREACHABLE = "host_unreachable"
 NETWORK_UNREACHABLE = "network_unreachable"
 STRANGER = "stranger"
 """Something answered that is not the host of the plan."""
+MUTE = "mute"
+"""The connection came about, and nobody said anything."""
 
 # Sizes at which links and tunnels usually end, in bytes: Ethernet, its tunnels, IPoIB, jumbo frames.
 MTU_STEPS = (1280, 1400, 1420, 1450, 1492, 1500, 2044, 4092, 8500, 8900, 9000)
@@ -277,6 +279,12 @@ def _fault(
             "segment",
         )
     ports = _listed([str(each.port) for each in failed])
+    if outcomes == {MUTE}:
+        return fault(
+            "mute",
+            f"connections to {peer.address} open, but nobody answers on them, expected {target} to",
+            f"look at the load of {target}, and for what stands between them, such as a proxy",
+        )
     some = len(failed) < len(crossing.attempts)
     plural = "port" if len(failed) == 1 else "ports"
     how = "refused" if outcomes & {REFUSED, HOST_UNREACHABLE} else "not answered"

@@ -30,7 +30,9 @@ from typing import Any, Callable
 from ansible_collections.samewire.vllm.plugins.module_utils import _wire as wire
 
 CONNECT_SECONDS = 2.0  # long enough for a SYN that is lost and sent again after 1 s
+REPLY_SECONDS = 4.0  # a loaded host may be slow to say who it is
 PACKET_SECONDS = 0.8
+SECOND_PACKET_SECONDS = 2.0
 ARP_SECONDS = 0.3
 AT_ONCE = 128  # peers, so that the usual limit of 1024 open files holds
 _LINE = 256
@@ -103,8 +105,7 @@ def probe(
 ) -> wire.Probe:
     """Open all connections from this host to the others, and look at how they go.
 
-    Takes about CONNECT_SECONDS + 2 * PACKET_SECONDS at most, whatever the number of targets up to
-    AT_ONCE.
+    Takes some seconds at most, the sum of those above, whatever the number of targets up to AT_ONCE.
     """
     absent: dict[str, str] = {}
     routes = _routes(run, targets, absent)
@@ -223,21 +224,27 @@ async def _crossing(
         first = results[0] if results else None
         crossing = wire.Crossing(name, attempts)
         if first is not None and first.attempt.outcome == wire.CONNECTED:
-            packet = first.packet
-            if first.lost:
-                smaller = [each for each in wire.MTU_STEPS if each < (first.packet or 0)]
-                tried = await asyncio.gather(
-                    *(_visit(own, target, target.ports[0], size) for size in smaller)
-                )
-                packet = max((each.packet or 0 for each in tried if not each.lost), default=0)
+            packet, lost = first.packet, first.lost
+            if lost:
+                packet, lost = await _largest(own, target, packet or 0)
             crossing = replace(
-                crossing,
-                expected_packet=min(sizes, default=None),
-                packet=packet or None,
-                lost=first.lost,
+                crossing, expected_packet=min(sizes, default=None), packet=packet, lost=lost
             )
             await _say_done(host, own, target)
         return crossing
+
+
+async def _largest(own: wire.Listener, target: wire.Listener, sent: int) -> tuple[int | None, bool]:
+    """Return the largest packet that arrives, and whether the one that was sent is lost again.
+
+    The second try has more time, so that a busy host is not taken for a small MTU.
+    """
+    sizes = [None, *(each for each in wire.MTU_STEPS if each < sent)]
+    tried = await asyncio.gather(
+        *(_visit(own, target, target.ports[0], size, SECOND_PACKET_SECONDS) for size in sizes)
+    )
+    arrived = [each.packet for each in tried if not each.lost and each.packet is not None]
+    return max(arrived, default=None), tried[0].lost or tried[0].packet is None
 
 
 @dataclass(frozen=True)
@@ -250,7 +257,11 @@ class _Visit:
 
 
 async def _visit(
-    own: wire.Listener, target: wire.Listener, port: wire.Port, size: int | None = None
+    own: wire.Listener,
+    target: wire.Listener,
+    port: wire.Port,
+    size: int | None = None,
+    seconds: float = PACKET_SECONDS,
 ) -> _Visit:
     """Connect, ask who is there, and send a packet of that size, by default as large as may be."""
     try:
@@ -265,14 +276,14 @@ async def _visit(
         segment = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         try:
             await loop.sock_sendall(client, f"hello {segment}\n".encode())
-            answer = await asyncio.wait_for(loop.sock_recv(client, _LINE), CONNECT_SECONDS)
+            answer = await asyncio.wait_for(loop.sock_recv(client, _LINE), REPLY_SECONDS)
         except (asyncio.TimeoutError, OSError):
-            answer = b""
+            return _Visit(replace(arrived, outcome=wire.MUTE))
         if answer.decode("ascii", "replace").strip() != target.nonce:
             return _Visit(replace(arrived, outcome=wire.STRANGER))
         try:
             await loop.sock_sendall(client, bytes(segment))
-            done = await asyncio.wait_for(loop.sock_recv(client, _LINE), PACKET_SECONDS)
+            done = await asyncio.wait_for(loop.sock_recv(client, _LINE), seconds)
         except (asyncio.TimeoutError, OSError):
             done = b""
         return _Visit(arrived, _packet(client), lost=not done)

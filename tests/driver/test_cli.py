@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line beside deploy: help, usage errors, plan, chat."""
+"""The command line beside deploy: help, usage errors, chat."""
 
 from __future__ import annotations
 
@@ -17,39 +17,10 @@ from typer.testing import CliRunner
 
 from samewire import cli, locate
 
-FACTS = """\
-hosts:
-  - name: spark0
-    default_route_interface: enP7s7
-    interfaces:
-      - {name: enP7s7, state: up, type: ethernet, addresses: [10.1.230.180/24]}
-      - {name: enp1s0f0np0, state: up, type: ethernet, addresses: [192.168.200.12/24]}
-  - name: spark1
-    default_route_interface: enP7s7
-    interfaces:
-      - {name: enP7s7, state: up, type: ethernet, addresses: [10.1.231.181/24]}
-      - {name: enp1s0f1np1, state: up, type: ethernet, addresses: [%s]}
-"""
-TABLE = """\
-Network    192.168.200.0/24, socket
-           because it is the only usable network in which every host has an address
-
-HOST    ADDRESS         INTERFACE    HCAS
-spark0  192.168.200.12  enp1s0f0np0  -
-spark1  192.168.200.13  enp1s0f1np1  -
-"""
-
 
 def call(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
     return result.exit_code, result.output
-
-
-@pytest.fixture
-def facts(tmp_path: Path) -> Path:
-    file = tmp_path / "pair.yml"
-    file.write_text(FACTS % "192.168.200.13/24", encoding="utf-8")
-    return file
 
 
 def test_version() -> None:
@@ -121,45 +92,6 @@ def test_the_name_of_a_shipped_inventory_wins(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(Path(__file__).parents[2])  # where a folder of the same name is
     assert locate.inventory("lab") == locate.collection() / "inventories" / "lab"
     assert locate.inventory("./lab") == Path.cwd() / "lab"
-
-
-def test_plan_for_people(facts: Path) -> None:
-    assert call("plan", "--facts", str(facts)) == (0, TABLE)
-
-
-def test_plan_for_programs(facts: Path) -> None:
-    code, text = call("plan", "--facts", str(facts), "--json")
-    plan = json.loads(text)
-    assert (code, plan["schema"], plan["cluster"]) == (0, "samewire.plan/1", "pair")
-    assert plan["hosts"]["spark1"]["address"] == "192.168.200.13"
-
-
-def test_no_plan(facts: Path) -> None:
-    facts.write_text(FACTS % "192.168.201.13/24", encoding="utf-8")
-    code, text = call("plan", "--facts", str(facts), "--json")
-    error = json.loads(text)["error"]
-    assert (code, error["code"]) == (3, "no_common_subnet")
-    assert call("plan", "--facts", str(facts)) == (3, error["message"] + "\n")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            "a: b\n",
-            "FILE holds no facts: expected 'hosts', a list with a name each, got none; save the "
-            "facts of the hosts first.",
-        ),
-        (
-            "a: [\n",
-            "FILE cannot be read: expected YAML or JSON, got: while parsing a flow node.",
-        ),
-    ],
-)
-def test_facts_that_are_none(content: str, message: str, facts: Path) -> None:
-    facts.write_text(content, encoding="utf-8")
-    code, text = call("plan", "--facts", str(facts))
-    assert (code, text.replace(str(facts), "FILE")) == (3, message + "\n")
 
 
 class Server(BaseHTTPRequestHandler):

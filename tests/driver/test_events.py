@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from samewire.events import Progress
+from samewire.events import Event, Phase, Progress, advance
 
 Runs = Callable[[str], Progress]
 
@@ -91,3 +91,18 @@ def test_a_play_without_tasks_is_no_phase(progress_of: Runs) -> None:
 def test_a_rescued_failure_is_none(progress_of: Runs) -> None:
     (phase,) = progress_of("rescued").phases
     assert (phase.down, progress_of("rescued").findings) == (frozenset(), ())
+
+
+@pytest.mark.parametrize(
+    ("said", "steps", "fraction"),
+    [
+        ("node0: loading weights 12/39, 01:20 left (40 s)\n", 1, 12 / 39),
+        ("node0: connecting to Ray (9 s)", 1, None),
+        ("Using /etc/ansible/ansible.cfg as config file", 0, None),
+    ],
+)
+def test_what_a_long_task_says_of_itself(said: str, steps: int, fraction: float | None) -> None:
+    progress = Progress(phases=(Phase("Start vLLM", 0.0, hosts=("node0",), task="Wait"),))
+    phase = advance(progress, Event("verbose", 1.0, said, {})).phases[-1]
+    assert phase.steps == (said.strip(),) * steps
+    assert phase.fraction == fraction

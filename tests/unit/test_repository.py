@@ -62,7 +62,9 @@ def name_of(file: Path) -> str:
 
 FILES = tracked()
 ROLES = sorted(folder for folder in (ROOT / "roles").iterdir() if folder.is_dir())
-ADAPTERS = sorted(file for kind in ("modules", "filter") for file in (PLUGINS / kind).glob("*.py"))
+ADAPTERS = sorted(
+    file for kind in ("modules", "filter", "action") for file in (PLUGINS / kind).glob("*.py")
+)
 
 
 def test_every_file_names_its_licence() -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the judgement says where no real wire can be had, and that plain forms keep everything.
 
-The faults of real wires are in tests/unit/netns.
+The faults of real wires are in tests/netns.
 """
 
 from __future__ import annotations
@@ -91,6 +91,13 @@ def test_unreachable_beyond_a_router() -> None:
     assert verdict.problems == (
         "node0 to node1: nothing answers for 10.77.0.1 behind eth1, expected node1; check that the port of "
         "eth1 on node1 is up and in the same network segment",
+    )
+
+
+def test_a_listener_that_says_nothing() -> None:
+    assert judge(("node0", failing("node1", wire.MUTE))).problems == (
+        "node0 to node1: connections to 10.77.0.1 open, but nobody answers on them, expected node1 to; look "
+        "at the load of node1, and for what stands between them, such as a proxy",
     )
 
 

@@ -1,24 +1,84 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for a server that never was."""
+"""One look at a server: what the module says with an engine, a container, a log and an API, or without."""
 
 from __future__ import annotations
 
-import socket
+from typing import Any
 
+import pytest
+
+from ansible_collections.samewire.vllm.plugins.modules import vllm_ready
 from tests.unit.modules import run_module
 
+RUNNING = {"State": {"Status": "running", "ExitCode": 0}, "RestartCount": 0}
+NOWHERE = "http://127.0.0.1:1"
 
-def test_vllm_ready_waits_for_nothing_in_check_mode() -> None:
-    assert (
-        run_module("vllm_ready", check=True, container="c", url="http://127.0.0.1:1")["changed"]
-        is False
+
+class Engine:
+    """Answers as a Docker Engine whose container is in a given state."""
+
+    def __init__(self, state: dict[str, Any] | None, *log: str) -> None:
+        self._state = state
+        self._log = list(log)
+
+    def container(self, name: str) -> dict[str, Any] | None:
+        return self._state
+
+    def log_tail(self, name: str, lines: int) -> list[str]:
+        assert self._state is not None
+        return self._log[-lines:]
+
+
+def look(state: dict[str, Any] | None, *log: str) -> dict[str, Any]:
+    return vllm_ready.look(Engine(state, *log), "pair-vllm", NOWHERE)  # type: ignore[arg-type]
+
+
+def test_a_start_that_goes_on() -> None:
+    seen = look(
+        RUNNING, "samewire: Ray has exactly the planned nodes", "Initializing a V1 LLM engine"
     )
+    assert (seen["ready"], seen["problem"], seen["log"]) == (False, "", [])
+    assert seen["progress"] == "starting the engine"
+    assert not seen["joined"]
 
 
-def test_vllm_ready_without_an_engine_says_so() -> None:
-    found = run_module("vllm_ready", container="c", url="http://127.0.0.1:1")
-    assert found["failed"] is True
-    assert (
-        found["msg"] == f"{socket.gethostname()}: Docker does not answer (/nowhere does not exist)"
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        (None, "there is no container pair-vllm"),
+        (
+            {"State": {"Status": "exited", "ExitCode": 1}, "RestartCount": 0},
+            "container pair-vllm exited with code 1",
+        ),
+        (
+            {"State": {"Status": "restarting", "ExitCode": 2}, "RestartCount": 1},
+            "container pair-vllm exited with code 2",
+        ),
+        (
+            {"State": {"Status": "running", "ExitCode": 0}, "RestartCount": 1},
+            "container pair-vllm ended and was restarted",
+        ),
+    ],
+)
+def test_a_container_that_gave_up(state: dict[str, Any] | None, problem: str) -> None:
+    seen = look(state, *(f"line {number}" for number in range(20)))
+    assert seen["problem"] == problem
+    assert seen["log"] == ([f"line {number}" for number in range(5, 20)] if state else [])
+
+
+def test_a_known_fault_ends_the_wait_while_the_container_still_waits() -> None:
+    seen = look(
+        RUNNING,
+        "(autoscaler) Error: No available node types can fulfill resource request "
+        "{'GPU': 1.0, 'node:10.1.230.180': 0.001}.",
+        "Waiting for creating a placement group of specs for 20 seconds.",
     )
+    assert seen["problem"] == "the log of pair-vllm holds a known fault"
+    assert seen["findings"][0]["id"] == "node_ip_mismatch"
+
+
+def test_without_an_engine() -> None:
+    found = run_module("vllm_ready", container="c", url=NOWHERE)
+    assert found["problem"] == "Docker does not answer (/nowhere does not exist)"
+    assert found["changed"] is False

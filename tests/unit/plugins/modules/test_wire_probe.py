@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from tests.unit.modules import run_module
 
 
@@ -16,24 +18,28 @@ def test_wire_probe_finds_who_answers_and_who_does_not() -> None:
     }
     stranger = {**listeners["b"], "nonce": "another"}
     closed = {**listeners["b"], "ports": [{"port": 1, "live": False}]}
-    found = run_module(
-        "wire_probe",
-        host="a",
-        listeners={
-            "a": listeners["a"],
-            "stranger": stranger,
-            "closed": closed,
-            "b": listeners["b"],
-        },
-    )
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        mute = {**listeners["b"], "ports": [{"port": server.getsockname()[1], "live": False}]}
+        found = run_module(
+            "wire_probe",
+            host="a",
+            listeners={
+                "a": listeners["a"],
+                "stranger": stranger,
+                "closed": closed,
+                "mute": mute,
+                "b": listeners["b"],
+            },
+        )
     run_module("wire_listen", end=listeners["a"])
     assert found["changed"] is False
     port = listeners["b"]["ports"][0]["port"]
     assert {each["target"]: each["attempts"] for each in found["probe"]["crossings"]} == {
         "stranger": [[port, "stranger"]],
         "closed": [[1, "refused"]],
+        "mute": [[mute["ports"][0]["port"], "mute"]],
         "b": [[port, "connected"]],
     }
-    whole = found["probe"]["crossings"][2]
+    whole = found["probe"]["crossings"][3]
     assert whole["lost"] is False
     assert whole["packet"] > 16384

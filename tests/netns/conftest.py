@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.netns.segment import Segment
+from tests.netns.segment import Segment
 
 
 def _why_not() -> str | None:

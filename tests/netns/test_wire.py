@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.samewire.vllm.plugins.filter.wire_verdict import wire_verdict
-from tests.unit.netns.segment import INTERFACE, Segment
+from tests.netns.segment import INTERFACE, Segment
 
 RAY_PORT = 6379
 NETWORK = "10.77.0.0/24"
@@ -47,7 +47,8 @@ def prove(segment: Segment, network: str = NETWORK) -> dict[str, list[str]]:
         listeners,
         {name: result["probe"] for name, result in probed.items()},
     )
-    segment.everywhere("wire_listen", **{name: {"end": listeners[name]} for name in hosts})
+    if verdict["problems"]:
+        segment.everywhere("wire_listen", **{name: {"end": listeners[name]} for name in hosts})
     return {
         key: [_without_chance(sentence, listeners) for sentence in sentences]
         for key, sentences in verdict.items()

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""The wait on the controller: what it shows, and when and with which words it ends."""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.samewire.vllm.plugins.action import vllm_ready
+
+LOOK = {
+    "ready": False,
+    "problem": "",
+    "progress": "starting",
+    "standing": "",
+    "joined": False,
+    "findings": [],
+    "log": [],
+}
+
+
+class Run:
+    """Runs the action on looks given in advance, each ten seconds after the one before."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shown: list[str] = []
+        self.known: list[str] = []
+        self._patch = monkeypatch
+
+    def __call__(self, *looks: dict[str, Any], check: bool = False, **arguments: Any) -> Any:
+        action = vllm_ready.ActionModule.__new__(vllm_ready.ActionModule)
+        action._task = types.SimpleNamespace(
+            check_mode=check, args={"container": "pair-vllm", "url": "u", **arguments}
+        )
+        coming = itertools.chain(looks, itertools.repeat(looks[-1] if looks else {}))
+        clock = self._clock()
+
+        def execute(module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+            self.known.append(module_args["known"])
+            return {**LOOK, **next(coming)}
+
+        self._patch.setattr(action, "_execute_module", execute, raising=False)
+        self._patch.setattr(ActionBase, "run", lambda *_: {})
+        self._patch.setattr(vllm_ready.time, "monotonic", lambda: next(clock))
+        self._patch.setattr(vllm_ready.display, "display", self.shown.append)
+        return action.run(task_vars={"inventory_hostname": "node0"})
+
+    @staticmethod
+    def _clock() -> Iterator[float]:
+        return itertools.count(0.0, 10.0)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    return Run(monkeypatch)
+
+
+def test_each_phase_is_shown_once(run: Run) -> None:
+    result = run(
+        {"progress": "connecting to Ray"},
+        {"progress": "connecting to Ray"},
+        {"progress": "loading weights 1/2", "joined": True},
+        {"progress": "ready", "ready": True},
+    )
+    assert run.shown == [
+        "node0: connecting to Ray (10 s)",
+        "node0: loading weights 1/2 (30 s)",
+        "node0: ready (40 s)",
+    ]
+    assert run.known == ["", "connecting to Ray", "connecting to Ray", "loading weights 1/2"]
+    assert (result["ready"], result["seconds"]) == (True, 40.0)
+    assert "failed" not in result
+
+
+def test_a_container_that_gave_up(run: Run) -> None:
+    result = run({"problem": "container pair-vllm exited with code 1", "log": ["a", "b"]})
+    assert result["failed"] is True
+    assert result["msg"] == (
+        "node0: vLLM does not start: container pair-vllm exited with code 1\n"
+        "Its last lines (all: docker logs pair-vllm):\n  a\n  b"
+    )
+
+
+def test_the_cause_is_named_where_it_is_known(run: Run) -> None:
+    finding = {
+        "id": "node_ip_mismatch",
+        "cause": "C",
+        "remedy": "R",
+        "evidence": [{"text": "line"}],
+    }
+    result = run({"problem": "P", "findings": [finding], "standing": "rank 0: joining the ranks"})
+    assert result["msg"] == (
+        "node0: vLLM does not start: P\nWhere the ranks stand: rank 0: joining the ranks\n"
+        "Cause: C (node_ip_mismatch)\nRemedy: R\n  line"
+    )
+
+
+def test_ranks_that_do_not_find_each_other_are_given_up_early(run: Run) -> None:
+    result = run({"progress": "joining the ranks 1/2"}, stall_timeout=100)
+    assert result["msg"].startswith(
+        "node0: vLLM does not start: no progress for 30 s at: joining the ranks 1/2\n"
+    )
+
+
+def test_silence_while_loading_is_given_more_time(run: Run) -> None:
+    result = run({"progress": "compiling", "joined": True}, stall_timeout=100)
+    assert result["msg"].startswith(
+        "node0: vLLM does not start: no progress for 110 s at: compiling\n"
+    )
+
+
+def test_the_time_is_up_although_something_moves(run: Run) -> None:
+    steps = [{"progress": f"loading weights {n}/99", "joined": True} for n in range(20)]
+    result = run(*steps, timeout=100)
+    assert result["msg"].startswith(
+        "node0: vLLM does not start: not ready after 100 s, at: loading weights 10/99\n"
+    )
+
+
+def test_nothing_is_waited_for_in_check_mode(run: Run) -> None:
+    assert run(check=True) == {"changed": False, "ready": False}
