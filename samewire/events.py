@@ -16,11 +16,14 @@ from pathlib import PurePath
 from typing import Any
 
 # Roles that only look and judge; every other role judges in its own preflight.yml.
-CHECKING_ROLES = frozenset({"cluster", "interconnect"})
+CHECKING_ROLES = frozenset({"cluster", "interconnect", "wire"})
 SPOKEN_ACTIONS = frozenset({"fail", "assert"})
 ARGUMENT_SPEC = "validate_argument_spec"
 UNREACHABLE_EVENT = "runner_on_unreachable"
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# The form in which the collection's actions say how far they are.
+STEP = re.compile(r"^\S+: .* \(\d+ s\)\s*$")
+COUNTED = re.compile(r" (?P<done>\d+)/(?P<all>[1-9]\d*)\b")
 CENSORED = "its output is hidden, since it holds a secret"
 
 
@@ -77,8 +80,16 @@ class Phase:
     """What runs, as "host: task" while a task is retried, else the task."""
     changed: int = 0
     """Tasks that changed something, counted per host."""
+    steps: tuple[str, ...] = ()
+    """What a long task says of itself while it runs, as "node0: loading weights 12/39 (40 s)"."""
     down: frozenset[str] = frozenset()
     """Hosts that failed in this phase and were not rescued."""
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of its present step is done, 0 to 1, where the step counts."""
+        counted = COUNTED.search(self.task) if self.steps else None
+        return int(counted["done"]) / int(counted["all"]) if counted else None
 
     @property
     def seconds(self) -> float:
@@ -175,6 +186,9 @@ def advance(progress: Progress, event: Event) -> Progress:
             return replace(progress, phases=_blamed(progress))
         case "verbose" | "error" if complaint := _complaint(event.stdout):
             return replace(progress, complaints=(*progress.complaints, complaint))
+        case "verbose" if progress.phases and STEP.match(event.stdout):
+            step = event.stdout.strip()
+            return _in_phase(progress, task=step, steps=(*progress.phases[-1].steps, step))
     return progress
 
 

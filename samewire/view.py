@@ -13,16 +13,18 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from samewire.events import Phase, Progress
+from samewire.events import Event, Phase, Progress
 from samewire.record import Record
 from samewire_lab.progress import seconds
 
 DIFF_EVENTS = frozenset({"runner_on_file_diff", "on_file_diff"})
 TITLE_WIDTH = 34
+BAR_WIDTH = 20
 
 Watch = Callable[[Progress, Mapping[str, Any]], None]
 
@@ -93,6 +95,8 @@ class _Plain:
             before = self._shown[index] if index < len(self._shown) else None
             if phase.hosts and not (before and before.hosts):
                 self._line(phase.started, f"{phase.title} …")
+            for step in phase.steps[len(before.steps) if before else 0 :]:
+                self._line(Event.parse(event).created, f"  {step}")
             if phase.hosts and phase.ended is not None and not (before and before.ended):
                 self._line(phase.ended, f"{phase.title} … {_outcome(phase)}")
         self._shown = progress.phases
@@ -134,11 +138,14 @@ class _Running:
         row.add_column(no_wrap=True)
         row.add_column(no_wrap=True, width=TITLE_WIDTH)
         row.add_column(no_wrap=True, width=12, justify="right")
+        row.add_column(no_wrap=True)
         row.add_column(no_wrap=True, overflow="ellipsis")
         phase = self._phase
         took = seconds(time.time() - phase.started)
-        detail = Text(f"{', '.join(phase.hosts)}: {phase.task}", style="dim")
-        row.add_row(self.spinner, Text(phase.title), Text(took), detail)
+        said = phase.task if phase.steps else f"{', '.join(phase.hosts)}: {phase.task}"
+        part = phase.fraction
+        bar = Text("") if part is None else ProgressBar(total=1, completed=part, width=BAR_WIDTH)
+        row.add_row(self.spinner, Text(phase.title), Text(took), bar, Text(said, style="dim"))
         yield row
 
 

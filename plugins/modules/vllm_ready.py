@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
-"""Module: wait until a vLLM server answers, or end as soon as its container gives up."""
+"""Module: wait until a vLLM server is ready, or say at once why it will not be."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ short_description: Wait until a vLLM server is ready, or say at once why it will
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
-  - Asks C(/health) until it answers 200. Fails as soon as the container exits or is restarted, with its exit
-    code and its last lines, instead of waiting for a time limit.
+  - Follows the log of the container and asks C(/health) until it answers 200, showing each phase.
+  - Fails as soon as the container exits, as the log holds the message of a known fault, or as nothing moves
+    any more; then it says so, with the place at which each rank stands.
+  - An action of the same name on the controller repeats the module, which looks at the host once.
 attributes:
   check_mode:
     description: Waits for nothing in check mode, since nothing was started.
@@ -31,10 +33,20 @@ options:
     description: Seconds after which a server that neither answers nor exits is given up.
     type: int
     default: 1800
-  log_lines:
-    description: How many of the last lines of the container's log a failure shows.
+  stall_timeout:
+    description:
+      - Seconds without any progress after which the start is given up. Until the ranks have found each
+        other a fifth of it is enough.
     type: int
-    default: 15
+    default: 600
+  known:
+    description: Progress that the caller knows; the module returns as soon as there is other.
+    type: str
+    default: ""
+  seconds:
+    description: How long the module waits for other progress than O(known).
+    type: float
+    default: 5
 """
 
 EXAMPLES = r"""
@@ -45,18 +57,38 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-seconds:
-  description: How long this module waited.
-  returned: success
-  type: float
+ready:
+  description: Whether the server answers.
+  returned: always
+  type: bool
+problem:
+  description: Why it will not be ready, empty while it may.
+  returned: always
+  type: str
+progress:
+  description: How far the start is, as C(loading weights 12/39).
+  returned: always
+  type: str
+standing:
+  description: Where each rank stands.
+  returned: always
+  type: str
+joined:
+  description: Whether the ranks have found each other.
+  returned: always
+  type: bool
+findings:
+  description: Known faults that the log betrays, the cause first, as C(samewire diagnose --json) gives them.
+  returned: always
+  type: list
+  elements: dict
 log:
-  description: The last lines of the container's log.
-  returned: failure
+  description: The last lines of the log, where there is a problem.
+  returned: always
   type: list
   elements: str
 """
 
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -64,9 +96,16 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _engine
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _diagnosis,
+    _engine,
+    _signatures,
+    _startup,
+)
 
 _PAUSE = 0.5
+_LINES = 5000
+_SHOWN = 15
 
 
 def _healthy(url: str) -> bool:
@@ -77,13 +116,58 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def _gave_up(state: dict[str, Any], restarts: int) -> str | None:
-    """Return how the container gave up, or None while it still tries."""
-    if state["State"]["Status"] in ("exited", "dead"):
-        return f"exited with code {state['State']['ExitCode']}"
-    if state["RestartCount"] > restarts:
-        return "ended and was restarted"
-    return None
+def _gave_up(name: str, state: dict[str, Any] | None) -> str:
+    """Return how the container gave up, empty while it still tries."""
+    if state is None:
+        return f"there is no container {name}"
+    if state["State"]["Status"] in ("exited", "dead", "restarting"):
+        return f"container {name} exited with code {state['State']['ExitCode']}"
+    if state["RestartCount"] > 0:
+        return f"container {name} ended and was restarted"
+    return ""
+
+
+def _certain(findings: list[_diagnosis.Finding]) -> bool:
+    """Whether the first finding is a cause that waiting cannot cure."""
+    return bool(
+        findings
+        and findings[0].confidence == _signatures.CONFIDENCE[_signatures.CERTAIN]
+        and findings[0].rule.role == _signatures.CAUSE
+    )
+
+
+def look(engine: _engine.Engine, name: str, url: str) -> dict[str, Any]:
+    """Return what is to be seen of a start right now."""
+    if _healthy(url):
+        return _result(_startup.Progress(phase="ready"), ready=True)
+    gave_up = _gave_up(name, engine.container(name))
+    lines = engine.log_tail(name, _LINES) if gave_up != f"there is no container {name}" else []
+    diagnosis = _diagnosis.Diagnosis()
+    diagnosis.read(name, ["\n".join(lines).encode()])
+    findings = diagnosis.findings()
+    problem = gave_up
+    if _certain(findings):
+        problem = problem or f"the log of {name} holds a known fault"
+    return _result(_startup.follow(lines), problem=problem, findings=findings, lines=lines)
+
+
+def _result(
+    progress: _startup.Progress,
+    *,
+    ready: bool = False,
+    problem: str = "",
+    findings: list[_diagnosis.Finding] | None = None,
+    lines: list[str] | None = None,
+) -> dict[str, Any]:
+    return {
+        "ready": ready,
+        "problem": problem,
+        "progress": progress.text(),
+        "standing": _startup.standing(progress),
+        "joined": _startup.joined(progress),
+        "findings": _diagnosis.to_json(findings or [])["findings"],
+        "log": (lines or [])[-_SHOWN:] if problem else [],
+    }
 
 
 def main() -> None:
@@ -93,39 +177,24 @@ def main() -> None:
             "container": {"type": "str", "required": True},
             "url": {"type": "str", "required": True},
             "timeout": {"type": "int", "default": 1800},
-            "log_lines": {"type": "int", "default": 15},
+            "stall_timeout": {"type": "int", "default": 600},
+            "known": {"type": "str", "default": ""},
+            "seconds": {"type": "float", "default": 5.0},
         },
         supports_check_mode=True,
     )
-    if module.check_mode:
-        module.exit_json(changed=False, seconds=0.0)
-    name, url = module.params["container"], module.params["url"].rstrip("/")
-    host, engine = socket.gethostname(), _engine.Engine()
-    begun = time.monotonic()
-    restarts = None
-    problem = None
+    engine = _engine.Engine()
+    end = time.monotonic() + module.params["seconds"]
     try:
-        while not problem and not _healthy(url):
-            state = engine.container(name)
-            if state is None:
-                module.fail_json(
-                    msg=f"{host}: there is no container {name}; run the deployment again", log=[]
-                )
-            restarts = state["RestartCount"] if restarts is None else restarts
-            problem = _gave_up(state, restarts)
-            if time.monotonic() - begun > module.params["timeout"]:
-                problem = problem or f"is not ready after {module.params['timeout']} s"
+        while True:
+            seen = look(engine, module.params["container"], module.params["url"].rstrip("/"))
+            news = seen["ready"] or seen["problem"] or seen["progress"] != module.params["known"]
+            if news or time.monotonic() > end:
+                break
             time.sleep(_PAUSE)
-        if problem:
-            log = engine.log_tail(name, module.params["log_lines"])
-            module.fail_json(
-                msg=f"{host}: vLLM in container {name} {problem} before it answered at {url}; its last "
-                f"lines follow, all of them: docker logs {name} on {host}\n" + "\n".join(log),
-                log=log,
-            )
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
-        module.fail_json(msg=f"{host}: Docker does not answer ({error})", log=[])
-    module.exit_json(changed=False, seconds=round(time.monotonic() - begun, 1))
+        seen = _result(_startup.Progress(), problem=f"Docker does not answer ({error})")
+    module.exit_json(changed=False, **seen)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Action: repeat the module vllm_ready until the start is over, showing each phase as it comes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+display = Display()
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """Wait on the controller, so that a person sees the phases while they pass."""
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the module's last result, with what ended the wait in `msg` where it failed."""
+        result = dict(super().run(tmp, task_vars))
+        if self._task.check_mode:
+            return {**result, "changed": False, "ready": False}
+        host = (task_vars or {}).get("inventory_hostname", "")
+        begun = changed = time.monotonic()
+        known = ""
+        while True:
+            seen = self._execute_module(
+                module_args={**self._task.args, "known": known}, task_vars=task_vars
+            )
+            if seen.get("failed") or seen.get("unreachable"):
+                return {**result, **seen}
+            now = time.monotonic()
+            if seen["progress"] != known:
+                known, changed = seen["progress"], now
+                display.display(f"{host}: {known} ({now - begun:.0f} s)")
+            if seen["ready"]:
+                return {**result, **seen, "seconds": round(now - begun, 1)}
+            problem = seen["problem"] or self._stalled(seen, now - begun, now - changed)
+            if problem:
+                return {**result, **seen, "failed": True, "msg": self._message(host, problem, seen)}
+
+    def _stalled(self, seen: dict[str, Any], elapsed: float, silent: float) -> str:
+        """Return that nothing moves any more, or that the time is up; else nothing."""
+        stall = int(self._task.args.get("stall_timeout", 600))
+        if silent > (stall if seen["joined"] else stall / 5):
+            return f"no progress for {silent:.0f} s at: {seen['progress']}"
+        timeout = int(self._task.args.get("timeout", 1800))
+        return f"not ready after {timeout} s, at: {seen['progress']}" if elapsed > timeout else ""
+
+    def _message(self, host: str, problem: str, seen: dict[str, Any]) -> str:
+        lines = [f"{host}: vLLM does not start: {problem}"]
+        if seen["standing"]:
+            lines.append(f"Where the ranks stand: {seen['standing']}")
+        if seen["findings"]:
+            first = seen["findings"][0]
+            lines.append(f"Cause: {first['cause']} ({first['id']})")
+            lines.append(f"Remedy: {first['remedy']}")
+            lines += [f"  {each['text']}" for each in first["evidence"]]
+        else:
+            lines.append(f"Its last lines (all: docker logs {self._task.args['container']}):")
+            lines += [f"  {line}" for line in seen["log"]]
+        return "\n".join(lines)
