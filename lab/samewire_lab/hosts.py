@@ -5,6 +5,7 @@
 import io
 import subprocess
 import tarfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from samewire_lab.errors import LabError
 from samewire_lab.spec import Host
 from samewire_lab.state import State
 from samewire_lab.waiting import wait_for
+
+_KNOWN_HOSTS = threading.Lock()
 
 
 def get(client: DockerClient, host: Host) -> Container | None:
@@ -178,14 +181,17 @@ def _trust(container: Container, state: State, host: Host) -> None:
     """Record the host's key, read through its container and not over the network."""
     _, text = execute(container, ["cat", "/etc/ssh/ssh_host_ed25519_key.pub"])
     kind, key = text.split()[:2]
-    line = f"{host.management_address} {kind} {key}\n"
-    old = state.known_hosts.read_text() if state.known_hosts.exists() else ""
-    others = [
-        known
-        for known in old.splitlines(keepends=True)
-        if known.split()[0] != host.management_address
-    ]
-    state.known_hosts.write_text("".join([*others, line]))
+    know(state, host, f"{kind} {key}")
+
+
+def know(state: State, host: Host, key: str) -> None:
+    """Keep the key of a host in known_hosts, in the place of its former one."""
+    # Both hosts are awaited at once; the order of the file must not tell which was first.
+    with _KNOWN_HOSTS:
+        old = state.known_hosts.read_text() if state.known_hosts.exists() else ""
+        others = [line for line in old.splitlines() if line.split()[0] != host.management_address]
+        lines = sorted([*others, f"{host.management_address} {key}"])
+        state.known_hosts.write_text("".join(f"{line}\n" for line in lines))
 
 
 def _ssh(state: State, host: Host, user: str, docker: str) -> bool:
