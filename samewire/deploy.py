@@ -19,6 +19,7 @@ from samewire.view import Watch
 
 SCHEMA = "samewire.deploy/1"
 RECORD_ARTIFACT = "samewire_record"
+DIAGNOSIS_ARTIFACT = "samewire_diagnosis"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Deployment:
                 for phase in progress.phases
             ],
             "findings": list(progress.findings) if code is not ExitCode.DONE else [],
+            "diagnosis": progress.artifacts.get(DIAGNOSIS_ARTIFACT),
             "record": self.raw_record,
             "log": str(self.log),
         }

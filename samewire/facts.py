@@ -3,8 +3,8 @@
 """The facts of a cluster's hosts: read from a file, judged with the place of a fault, and saved.
 
 A file of facts is a mapping in YAML or JSON with `hosts`, a list of what each host says about itself
-and its `name`; `cluster`, `interconnect_network` and, for a host, `interconnect_interface` may stand
-there, too. Other keys are ignored.
+and its `name`; `cluster`, `head`, `interconnect_network` and, for a host, `interconnect_interface` and
+`ray_node_environment` may stand there, too. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from typing import Any
 import yaml
 
 from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _environment,
     _interconnect,
+    _overrides,
     _plan,
     _topology,
 )
@@ -42,17 +44,23 @@ class FactsError(ValueError):
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of a cluster, with the pins that the user set."""
+    """The facts of a cluster, with what the user set: the pins, and variables by host.
+
+    `head` is the host of the Ray head, empty where it is not stated.
+    """
 
     cluster: str
     hosts: tuple[_topology.Host, ...]
     pins: _interconnect.Pins | _plan.PlanError
+    overrides: Mapping[str, Mapping[str, Any]]
+    head: str = ""
 
     def plan(self) -> dict[str, Any]:
         """Return the plan, or its error, as schema samewire.plan/1."""
         if isinstance(self.pins, _plan.PlanError):
             return _plan.to_json(self.pins)
-        return _plan.to_json(_interconnect.plan(self.hosts, self.cluster, self.pins))
+        made = _plan.to_json(_interconnect.plan(self.hosts, self.cluster, self.pins))
+        return _overrides.with_overrides(made, self.overrides, self.head)
 
 
 def load(file: Path) -> Facts:
@@ -96,14 +104,31 @@ def parse(document: object, source: str, cluster: str) -> Facts:
             for index, row in enumerate(rows)
         },
     )
+    overrides = {
+        str(row["name"]): judge.variables(
+            row.get("ray_node_environment"), f"hosts[{index}].ray_node_environment"
+        )
+        for index, row in enumerate(rows)
+    }
     stated = top.get("cluster")
     name = cluster if stated is None else judge.name(stated, "cluster")
-    return Facts(name, _topology.parse_cluster({"hosts": rows}), pins)
+    head = judge.head(top.get("head"), list(overrides))
+    return Facts(name, _topology.parse_cluster({"hosts": rows}), pins, overrides, head)
 
 
 def render(document: Mapping[str, Any]) -> str:
     """Return facts as JSON for others to read, without what tells one device from all others."""
-    return json.dumps(_Discreet()(document), indent=2) + "\n"
+    hosts = [
+        {**row, "ray_node_environment": _without_secrets(row["ray_node_environment"])}
+        if row.get("ray_node_environment")
+        else row
+        for row in document["hosts"]
+    ]
+    return json.dumps(_Discreet()({**document, "hosts": hosts}), indent=2) + "\n"
+
+
+def _without_secrets(variables: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _environment.shown(name, str(value)) for name, value in variables.items()}
 
 
 class _Judge:
@@ -165,6 +190,23 @@ class _Judge:
             raise self.fault(place, "a mapping", value)
         return value
 
+    def variables(self, value: object, place: str) -> Mapping[str, Any]:
+        if value is None:
+            return {}
+        for name, each in self.mapping(value, place).items():
+            self.name(name, place)
+            if not isinstance(each, (str, int, float)) or _is_huge(each):
+                raise self.fault(f"{place}.{name}", "text or a number", each)
+        return self.mapping(value, place)
+
+    def head(self, value: object, hosts: list[str]) -> str:
+        if value is None:
+            return ""
+        head = self.name(value, "head")
+        if head not in hosts:
+            raise self.fault("head", "the name of one of the hosts", head)
+        return head
+
     def list_of(self, value: object, place: str) -> list[Any]:
         if value is None:
             return []
@@ -202,9 +244,13 @@ def _short(value: object) -> str:
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    # A number of a million digits is not written out.
-    text = "a huge number" if isinstance(value, int) and value.bit_length() > 64 else repr(value)
+    text = "a huge number" if _is_huge(value) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _is_huge(value: object) -> bool:
+    """Whether a number has up to a million digits, which are better not written out."""
+    return isinstance(value, int) and value.bit_length() > 64
 
 
 def _read(file: Path) -> object:

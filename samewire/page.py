@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _topology
 from samewire.facts import Facts
-from samewire.plan import rejected
+from samewire.plan import overridden, rejected
 
 WIDTH = 1120
 CARD = 500
@@ -86,6 +86,7 @@ def render(plan: Mapping[str, Any], known: Facts) -> str:
         cluster=known.cluster,
         rows=_rows([_unplanned(host) for host in known.hosts] if failed else _planned(plan, known)),
         rejected=[] if failed else rejected(plan),
+        overridden=[] if failed else overridden(plan),
         width=WIDTH,
         card=CARD,
         gap=GAP,

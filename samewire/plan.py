@@ -11,11 +11,12 @@ Row = tuple[str, ...]
 
 
 def table(plan: Mapping[str, Any]) -> list[str]:
-    """Return the lines: the network and why, what each host uses, what it does not and why, warnings."""
+    """Return the lines: the network and why, each host, what was not chosen, overrides, warnings."""
     return [
         *_network(plan["network"], plan["transport"]),
         *_hosts(plan),
         *_rejected(plan),
+        *_overridden(plan),
         *_warnings(plan),
     ]
 
@@ -41,6 +42,22 @@ def rejected(plan: Mapping[str, Any]) -> list[Row]:
             because,
         )
         for (name, because), seen in rows.items()
+    ]
+
+
+def overridden(plan: Mapping[str, Any]) -> list[Row]:
+    """Return the user's variables: hosts, variable, value, the plan's value or "-".
+
+    Hosts with the same variable and value share a row.
+    """
+    rows: dict[Row, list[str]] = {}
+    for host, entry in plan["hosts"].items():
+        for each in entry["overrides"]:
+            row = (each["variable"], each["value"], each["instead_of"] or "-")
+            rows.setdefault(row, []).append(host)
+    return [
+        (_few(hosts, whole=len(hosts) == len(plan["hosts"])), *row)
+        for row, hosts in sorted(rows.items())
     ]
 
 
@@ -73,6 +90,13 @@ def _rejected(plan: Mapping[str, Any]) -> Iterator[str]:
     if rows:
         yield ""
         yield from _columns([("NOT CHOSEN ON", "WHAT", "ADDRESS", "BECAUSE"), *rows])
+
+
+def _overridden(plan: Mapping[str, Any]) -> Iterator[str]:
+    rows = overridden(plan)
+    if rows:
+        yield ""
+        yield from _columns([("OVERRIDDEN ON", "VARIABLE", "VALUE", "INSTEAD OF"), *rows])
 
 
 def _warnings(plan: Mapping[str, Any]) -> Iterator[str]:

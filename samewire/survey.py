@@ -36,9 +36,15 @@ class Survey:
         return {
             "schema": facts.SCHEMA,
             "cluster": said["cluster"],
+            "head": said["head"] or None,
             "interconnect_network": said["network"],
             "hosts": [
-                {"name": name, "interconnect_interface": said["interfaces"][name], **own}
+                {
+                    "name": name,
+                    "interconnect_interface": said["interfaces"][name],
+                    "ray_node_environment": said["environments"][name],
+                    **own,
+                }
                 for name, own in said["facts"].items()
             ],
         }

@@ -31,6 +31,16 @@ options:
     description: Interface to use, by host name; hosts that are not named are decided by their facts.
     type: dict
     default: {}
+  overrides:
+    description:
+      - Variables of the user for the containers, a dict by host name. The plan lists them, and one that would
+        put a layer on another wire is the error C(override_refused).
+    type: dict
+    default: {}
+  head:
+    description: Host of the Ray head, without which an override of C(RAY_ADDRESS) is not judged.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""
@@ -69,6 +79,10 @@ _value:
             address: 10.1.230.180
             because: 10.1.230.0/24 is the network of the default route
         rejected_hcas: []
+        overrides:
+          - variable: NCCL_DEBUG
+            value: INFO
+            instead_of: null
     warnings: []
 """
 
@@ -77,7 +91,12 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _interconnect, _plan, _topology
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _interconnect,
+    _overrides,
+    _plan,
+    _topology,
+)
 
 
 def cluster_plan(
@@ -85,9 +104,16 @@ def cluster_plan(
     cluster: str = "",
     network: str | None = None,
     interfaces: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    head: str = "",
 ) -> dict[str, Any]:
     """Return the plan, or its error, as plain data."""
-    for name, value in (("its input", facts), ("interfaces", interfaces or {})):
+    given = (
+        ("its input", facts),
+        ("interfaces", interfaces or {}),
+        ("overrides", overrides or {}),
+    )
+    for name, value in given:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise AnsibleFilterError(
                 f"cluster_plan needs {name} as a mapping by host name, got {type(value).__name__}"
@@ -99,7 +125,8 @@ def cluster_plan(
     pins = _interconnect.parse_pins(network, interfaces or {})
     if isinstance(pins, _plan.PlanError):
         return _plan.to_json(pins)
-    return _plan.to_json(_interconnect.plan(hosts, cluster, pins))
+    plan = _plan.to_json(_interconnect.plan(hosts, cluster, pins))
+    return _overrides.with_overrides(plan, overrides or {}, head)
 
 
 class FilterModule:

@@ -30,6 +30,10 @@ options:
     description: Variables of the user, by name.
     type: dict
     default: {}
+  ray_port:
+    description: Port of Ray's GCS on the head.
+    type: int
+    default: 6379
 """
 
 EXAMPLES = r"""
@@ -60,10 +64,11 @@ def environment_problems(
     host: str,
     head: str,
     overrides: Mapping[str, Any] | None = None,
+    ray_port: int = 6379,
 ) -> list[str]:
     """Return the sentence with which the environment is refused, if it is."""
     try:
-        _environment.node_environment(plan, host, head, overrides=overrides)
+        _environment.node_environment(plan, host, head, int(ray_port), overrides)
     except _environment.EnvironmentRefused as refused:
         return [str(refused)]
     return []

@@ -41,14 +41,19 @@ options:
     description: GPUs of each host, by name of the host.
     type: dict
     required: true
-  ray_port:
-    description: Port of Ray's GCS on the head.
-    type: int
+  ports:
+    description: What P(samewire.vllm.node_ports#filter) returned.
+    type: dict
     required: true
-  api_port:
-    description: Port of vLLM's API on the head.
-    type: int
-    required: true
+  weights:
+    description: What M(samewire.vllm.weights_info) returned as C(weights), by name of the host.
+    type: dict
+    default: {}
+  skip:
+    description: Names of gates that judge nothing, for tests.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -59,7 +64,7 @@ EXAMPLES = r"""
     problems: >-
       {{ nodes | samewire.vllm.preflight_problems(head='spark0', image='vllm/vllm-openai:v0.17.1',
          model='/models/qwen', tensor_parallel_size=2, pipeline_parallel_size=1,
-         gpus={'spark0': 1, 'spark1': 1}, ray_port=6379, api_port=8000) }}
+         gpus={'spark0': 1, 'spark1': 1}, ports=settings | samewire.vllm.node_ports('spark0')) }}
 """
 
 RETURN = r"""
@@ -69,10 +74,10 @@ _value:
   elements: str
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
+from ansible_collections.samewire.vllm.plugins.module_utils import _preflight, _weights
 
 
 def preflight_problems(
@@ -83,14 +88,11 @@ def preflight_problems(
     tensor_parallel_size: int,
     pipeline_parallel_size: int,
     gpus: Mapping[str, int],
-    ray_port: int,
-    api_port: int,
+    ports: Mapping[str, Mapping[Any, Sequence[str]]],
+    weights: Mapping[str, Mapping[str, Any]] | None = None,
+    skip: Sequence[str] = (),
 ) -> list[str]:
-    """Return a sentence for each problem; see `_preflight.problems`."""
-    head_ports = {
-        int(ray_port): ("the Ray head", "ray_node_port"),
-        int(api_port): ("the vLLM API", "vllm_server_port"),
-    }
+    """Return a sentence for each problem; see `_preflight.problems` and `_weights.problems`."""
     desire = _preflight.Desire(
         head=head,
         image=image,
@@ -98,9 +100,19 @@ def preflight_problems(
         tensor_parallel_size=int(tensor_parallel_size),
         pipeline_parallel_size=int(pipeline_parallel_size),
         gpus={host: int(count) for host, count in gpus.items()},
-        ports={host: head_ports if host == head else {} for host in nodes},
+        # Numbers become text where they are keys of a variable.
+        ports={
+            host: {int(port): (purpose, variable) for port, (purpose, variable) in own.items()}
+            for host, own in ports.items()
+        },
+        skip=frozenset(skip),
     )
-    return _preflight.problems(nodes, desire)
+    found = _preflight.problems(nodes, desire)
+    if "weights" not in desire.skip:
+        # A path that does not exist has its sentence already.
+        present = {host: own for host, own in (weights or {}).items() if own["exists"]}
+        found += _weights.problems(model, present, head)
+    return found
 
 
 class FilterModule:

@@ -12,7 +12,8 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Names each failing pair of hosts, its direction and the likely cause, such as a firewall, a route, the
-    MTU, a link that is down or an address that two machines have.
+    MTU, a link that is down or an address that two machines have; and each host whose clock is more than 2 s
+    from that of the others.
 options:
   _input:
     description: A plan of schema C(samewire.plan/1).
@@ -38,7 +39,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Sentences; C(problems) forbid to go on, C(notes) do not.
+  description:
+    - Sentences; C(problems) forbid to go on, C(notes) do not.
+    - C(clock_offsets) says, by host and by the other host, how many seconds the other's clock is ahead.
   type: dict
   sample:
     problems:
@@ -46,6 +49,9 @@ _value:
         spark0 to spark1: TCP to 192.168.200.13 port 6379 is not answered, expected a connection (other
         ports are open); most likely a firewall: allow TCP from 192.168.200.0/24 on spark1
     notes: []
+    clock_offsets:
+      spark0: {spark1: 0.002}
+      spark1: {spark0: -0.002}
 """
 
 from collections.abc import Mapping
@@ -63,7 +69,14 @@ def wire_verdict(
         {host: _wire.parse_listener(each) for host, each in listeners.items()},
         {host: _wire.parse_probe(each) for host, each in probes.items()},
     )
-    return {"problems": list(verdict.problems), "notes": list(verdict.notes)}
+    offsets: dict[str, dict[str, float]] = {}
+    for (source, target), clock in sorted(verdict.clocks.items()):
+        offsets.setdefault(source, {})[target] = round(clock.ahead, 3)
+    return {
+        "problems": list(verdict.problems),
+        "notes": list(verdict.notes),
+        "clock_offsets": offsets,
+    }
 
 
 class FilterModule:

@@ -114,9 +114,9 @@ class Engine:
                 return None
             raise
 
-    def log_tail(self, name: str, lines: int) -> list[str]:
+    def log_tail(self, name: str, lines: int, *, timestamps: bool = False) -> list[str]:
         """Return the last lines that a container without a terminal printed, both streams."""
-        query = f"stdout=1&stderr=1&tail={lines}"
+        query = f"stdout=1&stderr=1&tail={lines}" + ("&timestamps=1" if timestamps else "")
         body = self._read(f"/containers/{urllib.parse.quote(name)}/logs?{query}")
         return [line.rstrip() for line in _demultiplexed(body).splitlines() if line.strip()]
 
@@ -149,10 +149,11 @@ def _message(body: bytes) -> str:
 def _demultiplexed(body: bytes) -> str:
     """Return the text of the engine's log frames: stream, three zero bytes, length, payload."""
     parts = []
-    while len(body) >= 8:
-        length = int.from_bytes(body[4:8], "big")
-        parts.append(body[8 : 8 + length])
-        body = body[8 + length :]
+    place = 0
+    while place + 8 <= len(body):
+        length = int.from_bytes(body[place + 4 : place + 8], "big")
+        parts.append(body[place + 8 : place + 8 + length])
+        place += 8 + length
     return b"".join(parts).decode(errors="replace")
 
 

@@ -7,6 +7,7 @@ Who reads which variable, and what happens when it is unset, is measured in docs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ PROTECTED = frozenset(
         "GLOO_SOCKET_IFNAME",
         "MASTER_ADDR",
         "NCCL_COMM_ID",
+        "NCCL_SOCKET_FAMILY",
         "NCCL_SOCKET_IFNAME",
         "RAY_ADDRESS",
         "RAY_AUTH_MODE",
@@ -54,8 +56,9 @@ HOST_SPECIFIC = (
 SECRET = ("HF_TOKEN", "VLLM_API_KEY")
 
 # An image may bake a value in; a container environment cannot remove it, so the entry point does.
-# MASTER_ADDR: torch's env:// rendezvous; NCCL_COMM_ID: overrides NCCL's choice of interface.
-ALWAYS_UNSET = ("MASTER_ADDR", "MASTER_PORT", "NCCL_COMM_ID")
+# MASTER_ADDR: torch's env:// rendezvous; NCCL_COMM_ID: overrides NCCL's choice of interface;
+# RAY_AUTH_TOKEN: Ray prefers it to the file.
+ALWAYS_UNSET = ("MASTER_ADDR", "MASTER_PORT", "NCCL_COMM_ID", "RAY_AUTH_TOKEN")
 
 
 # What NCCL must know of rails that do not reach each other, by the code of the plan's warning.
@@ -63,6 +66,13 @@ _RAIL_VARIABLES = {
     "rails_in_separate_networks": {"NCCL_CROSS_NIC": "0"},
     "rails_point_to_point": {"NCCL_IB_MERGE_NICS": "0", "NCCL_IB_SUBNET_AWARE_ROUTING": "1"},
 }
+
+
+# Values of variables with such names are for the containers alone.
+_SECRET_NAME = re.compile(
+    r"(^|_)(TOKENS?|SECRETS?|PASSWORD|PASSWD|CREDENTIALS?)(_|$)|KEYS?$", re.IGNORECASE
+)
+HIDDEN = "(not shown)"
 
 
 class EnvironmentRefused(ValueError):
@@ -78,6 +88,11 @@ class _Place:
     hcas: tuple[str, ...]
     gid_index: int | None
     rail_networks: tuple[str, ...]
+
+
+def shown(name: str, value: str) -> str:
+    """Return a value for people to read, or HIDDEN where the name says that it is a secret."""
+    return HIDDEN if _SECRET_NAME.search(name) else value
 
 
 def _place(plan: Mapping[str, Any], host: str) -> _Place:
@@ -138,10 +153,10 @@ def _wire(plan: Mapping[str, Any], place: _Place) -> dict[str, str]:
 
 
 def _refuse(host: str, name: str, value: str, planned: Mapping[str, str]) -> None:
-    if name in PROTECTED and planned.get(name) != value:
-        expected = repr(planned[name]) if name in planned else "it unset"
+    needed = _needed(name, value, planned)
+    if needed is not None:
         raise EnvironmentRefused(
-            f"{host}: the environment sets {name}={value!r}, but the plan needs {expected} "
+            f"{host}: the environment sets {name}={shown(name, value)!r}, but the plan needs {needed} "
             "so that every layer uses the same wire; remove the override, or pin "
             "interconnect_network or interconnect_interface if the plan is wrong"
         )
@@ -150,6 +165,51 @@ def _refuse(host: str, name: str, value: str, planned: Mapping[str, str]) -> Non
             f"{host}: the environment sets NCCL_IB_GID_INDEX to an empty string, which NCCL reads "
             "as 0; give a number or remove the override"
         )
+
+
+def _needed(name: str, value: str, planned: Mapping[str, str]) -> str | None:
+    """What the plan needs in place of a value that leads to another wire, None for any other value."""
+    if name in PROTECTED and planned.get(name) != value:
+        return repr(planned[name]) if name in planned else "it unset"
+    if name == "NCCL_NET" and value == "IB" and planned["NCCL_NET"] != "IB":
+        return f"{planned['NCCL_NET']!r}, since not every host has an HCA on the interconnect,"
+    if name == "NCCL_IB_HCA":
+        if name not in planned:
+            return "it unset"
+        ports = set(planned[name].lstrip("=").split(","))
+        if not value.startswith("=") or not set(value[1:].split(",")) <= ports:
+            return f"{planned[name]!r} or fewer of these"
+    return None
+
+
+def planned_environment(
+    plan: Mapping[str, Any], host: str, head: str = "", ray_port: int = 6379
+) -> dict[str, str]:
+    """Return what the plan gives to a host before any override; without a head, no RAY_ADDRESS.
+
+    Raises EnvironmentRefused where a host is not planned.
+    """
+    planned = {
+        **_wire(plan, _place(plan, host)),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": RAY_TOKEN_FILE,
+        # Ray folds equal lines of several ranks into one unless told not to.
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "VLLM_RPC_BASE_PATH": RPC_DIRECTORY,
+        # vLLM would keep its usage statistics in the next folder, which is read-only.
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_CONFIG_ROOT": VLLM_CONFIG_DIRECTORY,
+    }
+    if head:
+        planned["RAY_ADDRESS"] = f"{bracketed(_place(plan, head).address)}:{ray_port}"
+    return planned
+
+
+def check_overrides(host: str, wanted: Mapping[str, str], planned: Mapping[str, str]) -> None:
+    """Raise EnvironmentRefused for the first variable of the user that breaks the promise."""
+    for name, value in wanted.items():
+        _refuse(host, name, value, planned)
 
 
 def node_environment(
@@ -165,24 +225,9 @@ def node_environment(
     ray_port: the port of Ray's GCS on the head; overrides: the user's variables, which win.
     Raises EnvironmentRefused where the host is not planned or an override breaks the promise.
     """
-    place = _place(plan, host)
-    head_address = _place(plan, head).address
-    planned = {
-        **_wire(plan, place),
-        "RAY_ADDRESS": f"{bracketed(head_address)}:{ray_port}",
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN_PATH": RAY_TOKEN_FILE,
-        # Ray folds equal lines of several ranks into one unless told not to.
-        "RAY_DEDUP_LOGS": "0",
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "VLLM_RPC_BASE_PATH": RPC_DIRECTORY,
-        # vLLM would keep its usage statistics in the next folder, which is read-only.
-        "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_CONFIG_ROOT": VLLM_CONFIG_DIRECTORY,
-    }
+    planned = planned_environment(plan, host, head, ray_port)
     wanted = {str(name): str(value) for name, value in (overrides or {}).items()}
-    for name, value in wanted.items():
-        _refuse(host, name, value, planned)
+    check_overrides(host, wanted, planned)
     environment = {**planned, **wanted}
     unset = {*ALWAYS_UNSET, "NCCL_IB_GID_INDEX", "NCCL_IB_HCA", "NCCL_IB_ADDR_RANGE"}
     environment["SAMEWIRE_UNSET"] = " ".join(sorted(unset - environment.keys()))

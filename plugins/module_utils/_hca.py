@@ -62,14 +62,15 @@ def _unsuitable(device: str) -> str:
     return next((reason for pattern, reason in _UNSUITABLE if pattern.fullmatch(device)), "")
 
 
-def usable(host: topology.Host) -> list[topology.RdmaPort]:
+def usable(host: topology.Host) -> tuple[topology.RdmaPort, ...]:
     """The ports that can carry NCCL's data, by name."""
     key = ("usable",)
     if key not in host.derived:
-        host.derived[key] = sorted(
-            (port for port in host.rdma or () if not obstacle(port)), key=order
+        host.derived[key] = tuple(
+            sorted((port for port in host.rdma or () if not obstacle(port)), key=order)
         )
-    return list(host.derived[key])
+    found: tuple[topology.RdmaPort, ...] = host.derived[key]
+    return found
 
 
 def is_infiniband(port: topology.RdmaPort) -> bool:
@@ -119,16 +120,32 @@ def _on_interface(host: topology.Host, interface: topology.Interface) -> list[to
                 or (place is not None and place_of_port(host, port)[0] == place)
             )
         ]
-    own_places = [place_of_port(host, port) for port in own]
-    twins = [
-        port
-        for port in ports
-        if own
-        and port not in own
-        and not is_infiniband(port)
-        and any(twin(place_of_port(host, port), each) for each in own_places)
-    ]
-    return sorted([*own, *twins], key=order)
+    names = {port.hca for port in own}
+    twins = {
+        port.hca: port
+        for one in own
+        for port in twin_ports(host, one)
+        if port.hca not in names and not is_infiniband(port)
+    }
+    return sorted([*own, *twins.values()], key=order)
+
+
+def twin_ports(host: topology.Host, one: topology.RdmaPort) -> list[topology.RdmaPort]:
+    """The usable ports that are PCI twins of a port."""
+    key = ("by_function",)
+    if key not in host.derived:
+        # Twins have bus, slot and function in common, so each port is compared with few others.
+        found: dict[tuple[int, int, int], list[topology.RdmaPort]] = {}
+        for port in usable(host):
+            place = place_of_port(host, port)[0]
+            if place is not None:
+                found.setdefault((place.bus, place.slot, place.function), []).append(port)
+        host.derived[key] = found
+    where = place_of_port(host, one)
+    if where[0] is None:
+        return []
+    alike = host.derived[key].get((where[0].bus, where[0].slot, where[0].function), [])
+    return [port for port in alike if twin(where, place_of_port(host, port))]
 
 
 def twin_interfaces(

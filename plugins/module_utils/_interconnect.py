@@ -94,12 +94,14 @@ def _plan(hosts: Sequence[topology.Host], cluster: str, pins: Pins) -> Plan:
         )
     offers = networks.collect(hosts, pins)
     refusals.check_pins(offers, pins)
-    candidates = _candidates(hosts, offers, pins)
+    shared = networks.shared(offers, lambda each: not each.obstacle)
+    candidates = _candidates(hosts, offers, pins, shared)
     chosen, because, lost = _chosen(candidates, pins)
     if not pinned:
         refusals.check_duplicates(chosen, offers)
     data = rails.choose(chosen, candidates, pinned)
     notices = [*data.notices, *warnings.notices(chosen, pins)]
+    notices += warnings.of_other_family(chosen, shared)
     if not (pinned or data.complete or chosen.routed):
         notices += refusals.check_fallback(chosen, offers)
     return Plan(
@@ -114,9 +116,10 @@ def _plan(hosts: Sequence[topology.Host], cluster: str, pins: Pins) -> Plan:
     )
 
 
-def _candidates(hosts: Sequence[topology.Host], offers: Offers, pins: Pins) -> list[Candidate]:
+def _candidates(
+    hosts: Sequence[topology.Host], offers: Offers, pins: Pins, shared: Sequence[Candidate]
+) -> list[Candidate]:
     """The networks to choose from, IPv4 where there is any; raises Refusal if there is none."""
-    shared = networks.shared(offers, lambda each: not each.obstacle)
     for family in (4, 6):
         found = [each for each in shared if each.network and each.network.version == family]
         if found:
@@ -138,7 +141,8 @@ def _candidates(hosts: Sequence[topology.Host], offers: Offers, pins: Pins) -> l
 def _chosen(
     candidates: Sequence[Candidate], pins: Pins
 ) -> tuple[Candidate, list[str], Mapping[topology.Network | None, str]]:
-    choice = networks.choose(candidates)
+    free = _unambiguous(candidates)
+    choice = networks.choose(free)
     best = choice.best[0]
     if len(choice.best) > 1:
         names = " and ".join(str(each.network) for each in choice.best)
@@ -156,7 +160,25 @@ def _chosen(
             f"interconnect_interface of {name}.",
             (name,),
         )
-    return best, _because(best, candidates, choice.because, pins), choice.lost
+    lost = {
+        each.network: f"a host has several interfaces in {each.network}, and InfiniBand needs no IP"
+        for each in candidates
+        if each not in free
+    }
+    return best, _because(best, candidates, choice.because, pins), {**choice.lost, **lost}
+
+
+def _unambiguous(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Leave out networks in which a host has several interfaces, where only small data uses sockets.
+
+    That is where native InfiniBand carries NCCL's data, however the sockets go. The usual images of
+    clouds give all IPoIB interfaces of a host addresses in one network.
+    """
+    free = [each for each in candidates if not each.crowded]
+    native = all(
+        any(map(hca.is_infiniband, hca.usable(each.host))) for each in candidates[0].offers.values()
+    )
+    return free if free and native else candidates
 
 
 def _because(
@@ -201,6 +223,7 @@ def _host(
 ) -> HostPlan:
     offer = chosen.offers[name]
     ports = data.ports[name]
+    carrying = {port.hca for port in ports}
     return HostPlan(
         address=None if offer.ip is None else str(offer.ip),
         prefix=None if offer.address is None else offer.address.network.prefixlen,
@@ -224,12 +247,12 @@ def _host(
                 each.because or _lost(each, chosen, candidates, lost),
             )
             for each in offers
-            if each != offer and not _is_noise(each)
+            if each is not offer and not _is_noise(each)
         ),
         rejected_hcas=tuple(
             RejectedHca(port.hca, hca.obstacle(port) or data.because)
             for port in offer.host.rdma or ()
-            if port not in ports
+            if port.hca not in carrying
         ),
     )
 
@@ -243,7 +266,7 @@ def _lost(
     """Why an address without an obstacle was not chosen."""
     host = offer.host.name
     for each in candidates:
-        if each.offers[host] == offer and each.network in lost:
+        if each.offers[host] is offer and each.network in lost:
             return lost[each.network]
     if offer.address is None:
         return "it has no address"

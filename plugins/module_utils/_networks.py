@@ -21,6 +21,7 @@ _DOCKER_POOLS = (
 )
 # WSL puts each virtual machine behind a NAT of its own, with a random /20 of this block.
 _WSL_BLOCK = ipaddress.ip_network("172.16.0.0/12")
+_HYPERV_DRIVER = "hv_netvsc"
 # Drivers of a management controller's virtual Ethernet over USB.
 _USB_GADGETS = ("cdc_ether", "cdc_ncm", "cdc_eem", "cdc_subset", "rndis_host")
 
@@ -90,10 +91,7 @@ class Candidate:
 
     @cached_property
     def cloud_primary(self) -> bool:
-        return all(
-            each.interface.driver in _CLOUD_DRIVERS and each.host.has_default_route(each.interface)
-            for each in self.offers.values()
-        )
+        return all(map(_is_cloud_primary, self.offers.values()))
 
     @property
     def link_local(self) -> bool:
@@ -111,12 +109,7 @@ class Choice:
 
 def collect(hosts: Sequence[topology.Host], pins: Pins) -> dict[str, tuple[Offer, ...]]:
     """All offers, by host name, in the order of hosts and interfaces."""
-    owners: dict[topology.IP, set[str]] = {}
-    for host in hosts:
-        for interface in host.interfaces:
-            if interface.kind != "loopback":
-                for address in interface.addresses or ():
-                    owners.setdefault(address.ip, set()).add(host.name)
+    owners = _Owners(hosts)
     return {
         host.name: tuple(
             _offer(host, interface, address, pins, owners)
@@ -125,6 +118,36 @@ def collect(hosts: Sequence[topology.Host], pins: Pins) -> dict[str, tuple[Offer
         )
         for host in hosts
     }
+
+
+class _Owners:
+    """Which hosts have an address, and which addresses virtual machines of Hyper-V have in a network."""
+
+    def __init__(self, hosts: Sequence[topology.Host]) -> None:
+        self._addresses: dict[tuple[int, int], set[str]] = {}
+        self._virtual: dict[topology.Network, set[tuple[int, int]]] = {}
+        for host in hosts:
+            for interface in host.interfaces:
+                if interface.kind != "loopback":
+                    for address in interface.addresses or ():
+                        number = _number(address)
+                        self._addresses.setdefault(number, set()).add(host.name)
+                        if interface.driver == _HYPERV_DRIVER:
+                            self._virtual.setdefault(address.network, set()).add(number)
+
+    def others(self, host: str, address: topology.Address) -> list[str]:
+        """The other hosts with this address."""
+        found = self._addresses.get(_number(address), set())
+        return sorted(found - {host}, key=hca.natural) if len(found) > 1 else []
+
+    def behind_nat(self, interface: topology.Interface, address: topology.Address) -> bool:
+        """Whether an address is behind the NAT of WSL, where no two machines share a network."""
+        return (
+            interface.driver == _HYPERV_DRIVER
+            and address.network.prefixlen == 20
+            and address.ip in _WSL_BLOCK
+            and len(self._virtual.get(address.network, ())) < 2
+        )
 
 
 def shared(offers: Offers, accept: Callable[[Offer], bool]) -> list[Candidate]:
@@ -149,6 +172,11 @@ def shared(offers: Offers, accept: Callable[[Offer], bool]) -> list[Candidate]:
             }
             candidates.append(Candidate(network, chosen, crowded))
     return candidates
+
+
+def _number(address: topology.Address) -> tuple[int, int]:
+    """What tells an address from all others: a key that is cheap to make and to compare."""
+    return address.version, int(address)
 
 
 class _Accepted:
@@ -266,10 +294,21 @@ def _inside(offer: Offer, network: topology.Network) -> bool:
     return own == network or (own.prefixlen <= network.prefixlen and offer.address.ip in network)
 
 
+def _is_cloud_primary(offer: Offer) -> bool:
+    driver = offer.interface.driver
+    return driver in _CLOUD_DRIVERS and offer.host.has_default_route(offer.interface)
+
+
 def _preferred(offers: Sequence[Offer]) -> Offer:
-    """The fastest interface, between twins the one of the first PCI domain, its first address."""
+    """The fastest interface, between twins the one of the first PCI domain, its first address.
+
+    Among a cloud instance's interfaces it is the primary one.
+    """
+    if len(offers) == 1:
+        return offers[0]
+    primary = [each for each in offers if _is_cloud_primary(each)]
     return min(
-        offers,
+        primary or offers,
         key=lambda each: (
             -(speed(each) or 0),
             hca.domain(each.host, each.interface),
@@ -279,6 +318,15 @@ def _preferred(offers: Sequence[Offer]) -> Offer:
 
 
 def _unrelated(offers: Sequence[Offer], chosen: Offer) -> tuple[str, ...]:
+    """The interfaces in one network that are not ways to one port, none where all are.
+
+    A cloud's network delivers each address to its own interface, and its primary interface has the
+    kernel's first route, so secondary ones beside it are no rivals.
+    """
+    if _is_cloud_primary(chosen) and all(
+        each.interface.driver in _CLOUD_DRIVERS for each in offers
+    ):
+        return ()
     names = {
         each.interface.name
         for each in offers
@@ -311,7 +359,7 @@ def _offer(
     interface: topology.Interface,
     address: topology.Address | None,
     pins: Pins,
-    owners: Mapping[topology.IP, set[str]],
+    owners: _Owners,
 ) -> Offer:
     obstacle, because = (
         _link_obstacle(host, interface, address)
@@ -334,6 +382,8 @@ def _link_obstacle(
     master = host.interface(interface.master)
     if interface.master and (master is None or master.kind in ("bond", "bridge")):
         return "port", f"it is a port of {interface.master}"
+    if master is not None and master.type == "vrf":
+        return "port", f"it is in the VRF {master.name}, where only programs that bind to it send"
     if not interface.up:
         return "down", "its link is down"
     if address is None:
@@ -372,11 +422,13 @@ def _shared_obstacle(
     host: topology.Host,
     interface: topology.Interface,
     address: topology.Address | None,
-    owners: Mapping[topology.IP, set[str]],
+    owners: _Owners,
 ) -> tuple[str, str] | None:
     if address is None:
         return None
-    others = sorted(owners.get(address.ip, set()) - {host.name}, key=hca.natural)
+    if owners.behind_nat(interface, address):
+        return "host_local", "it is behind the NAT of this host's virtual machine"
+    others = owners.others(host.name, address)
     if others:
         return "duplicate", f"{', '.join(others)} has the same address"
     if interface.kind == "wifi":
@@ -406,6 +458,4 @@ def _host_local(
     gadget = interface.driver in _USB_GADGETS and (address.is_link_local or network.prefixlen >= 30)
     if (kind == "usb" and interface.driver is None) or gadget:
         return "it is the USB link to this host's management controller"
-    if interface.driver == "hv_netvsc" and network.prefixlen == 20 and address.ip in _WSL_BLOCK:
-        return "it is behind the NAT of this host's virtual machine"
     return ""

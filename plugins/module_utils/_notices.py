@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ansible_collections.samewire.vllm.plugins.module_utils import _hca as hca
 from ansible_collections.samewire.vllm.plugins.module_utils import _networks as networks
 from ansible_collections.samewire.vllm.plugins.module_utils._networks import Candidate, Offer, Pins
@@ -60,6 +62,24 @@ def notices(chosen: Candidate, pins: Pins) -> list[Notice]:
     return found
 
 
+def of_other_family(chosen: Candidate, shared: Sequence[Candidate]) -> list[Notice]:
+    """A warning where one family for all layers leaves out a network that is known to be faster."""
+    if chosen.network is None or chosen.speed is None:
+        return []
+    return [
+        Notice(
+            "faster_network_in_other_family",
+            f"{each.network} joins all hosts and is faster ({each.speed} Mb/s), but its addresses are "
+            f"IPv{each.network.version}; give its interfaces IPv{chosen.network.version} addresses, or "
+            f"set interconnect_network to {each.network}",
+        )
+        for each in shared
+        if each.network is not None
+        and each.network.version != chosen.network.version
+        and (each.speed or 0) > chosen.speed
+    ]
+
+
 def _host_notices(name: str, offer: Offer, chosen: Candidate, pins: Pins) -> list[Notice]:
     found = []
     if offer.address is not None:
@@ -78,17 +98,8 @@ def _host_notices(name: str, offer: Offer, chosen: Candidate, pins: Pins) -> lis
                     name,
                 )
             )
-    others = [
-        each.name
-        for each in offer.host.interfaces
-        if each.name != offer.interface.name
-        and each.up
-        and not hca.twin_interfaces(offer.host, each, offer.interface)
-        and chosen.network is not None
-        and not chosen.routed
-        and any(address.network == chosen.network for address in each.addresses or ())
-    ]
-    if others and name in pins.interfaces:
+    others = _rivals(offer, chosen) if name in pins.interfaces else []
+    if others:
         found.append(
             Notice(
                 "two_nics_one_subnet",
@@ -105,3 +116,17 @@ def _host_notices(name: str, offer: Offer, chosen: Candidate, pins: Pins) -> lis
                 Notice("gid_link_local", f"{port.hca} has only link-local RoCE v2 GIDs", name)
             )
     return found
+
+
+def _rivals(offer: Offer, chosen: Candidate) -> list[str]:
+    """The other interfaces of a host that the kernel may use for the chosen network."""
+    if chosen.routed:
+        return []
+    return [
+        each.name
+        for each in offer.host.interfaces
+        if each.name != offer.interface.name
+        and each.up
+        and any(address.network == chosen.network for address in each.addresses or ())
+        and not hca.twin_interfaces(offer.host, each, offer.interface)
+    ]

@@ -4,16 +4,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+# What a test may let through, so that the fault shows itself later.
+GATES = ("image", "nodes", "ports", "rdma", "shm", "versions", "weights", "wire")
+
+# Ray's object store and NCCL's channels live in /dev/shm; Docker's own default of 64 MiB starves both.
+_SHM = 1 << 30
 
 
 @dataclass(frozen=True)
 class Desire:
     """What a deployment wants of its hosts.
 
-    ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce.
+    ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce; skip: names
+    of GATES that judge nothing.
     """
 
     head: str
@@ -23,6 +31,40 @@ class Desire:
     pipeline_parallel_size: int
     gpus: Mapping[str, int]
     ports: Mapping[str, Mapping[int, tuple[str, str]]]
+    skip: frozenset[str] = frozenset()
+
+
+# Ports of one component, not the ends of a range; source: `ray start --help`.
+_FIXED_PORT = re.compile(r"--(?P<component>(?!min-|max-)[a-z-]+)-port(?:=(?P<port>\d+))?")
+
+
+def ports(settings: Mapping[str, Any], *, is_head: bool) -> dict[int, tuple[str, str]]:
+    """Return the TCP ports that the containers of a host will listen on: purpose and variable by port.
+
+    settings: the variables of the host. Port 0, which lets the system choose, is left out.
+    """
+    variables = [
+        "ray_node_extra_args",
+        "ray_head_extra_args" if is_head else "ray_worker_extra_args",
+    ]
+    found = {}
+    for variable in variables:
+        for component, port in _fixed_ports(settings.get(variable) or []):
+            found[port] = (f"Ray's {component.replace('-', ' ')}", variable)
+    if is_head:
+        found[int(settings["ray_node_port"])] = ("the Ray head", "ray_node_port")
+        found[int(settings["vllm_server_port"])] = ("the vLLM API", "vllm_server_port")
+    return {port: user for port, user in sorted(found.items()) if port}
+
+
+def _fixed_ports(arguments: Sequence[str]) -> list[tuple[str, int]]:
+    found = []
+    for argument, following in zip(arguments, [*arguments[1:], ""]):
+        matched = _FIXED_PORT.fullmatch(argument)
+        port = matched and (matched["port"] or following)
+        if matched and port and port.isdigit():
+            found.append((matched["component"], int(port)))
+    return found
 
 
 def unreachable_problem(host: str, where: str, reason: str) -> str:
@@ -80,6 +122,16 @@ def _image_problem(host: str, node: Mapping[str, Any], image: str) -> str | None
     )
 
 
+def _shm_problem(host: str, node: Mapping[str, Any]) -> str | None:
+    size = node["shm"]
+    if size is None or size >= _SHM:
+        return None
+    return (
+        f"{host}: /dev/shm has {size / (1 << 20):,.0f} MiB, expected at least {_SHM >> 20:,} MiB for Ray and "
+        f"NCCL; enlarge it with: mount -o remount,size=8G /dev/shm on {host} (and in /etc/fstab)"
+    )
+
+
 def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[str]:
     """Return what keeps one host from becoming a node; node is what module node_info returned."""
     problems = [_docker_problem(host, node), _image_problem(host, node, desire.image)]
@@ -88,15 +140,17 @@ def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[st
             f"{host}: Python of user {node['user']} lacks the library requests, which Ansible's Docker "
             f"modules need; install it (Debian, Ubuntu: apt install python3-requests) on {host}"
         )
+    if "shm" not in desire.skip:
+        problems.append(_shm_problem(host, node))
     for path, exists in sorted(node["paths"].items()):
-        if not exists:
+        if not exists and "weights" not in desire.skip:
             problems.append(
                 f"{host}: model path {path} does not exist; expected the weights there on every "
                 f"host, copy them to {host} or correct vllm_server_model"
             )
     for port, (purpose, variable) in sorted(desire.ports[host].items()):
         holder = node["ports"].get(str(port))
-        if holder:
+        if holder and "ports" not in desire.skip:
             problems.append(
                 f"{host}: port {port} for {purpose} is taken by {holder}; stop it or set "
                 f"{variable} to a free port"
@@ -115,3 +169,24 @@ def problems(nodes: Mapping[str, Mapping[str, Any]], desire: Desire) -> list[str
     for host in sorted(nodes):
         found += node_problems(host, nodes[host], desire)
     return found
+
+
+def rdma_problems(nodes: Mapping[str, Mapping[str, Any]], transport: str) -> list[str]:
+    """Return what keeps the containers of a host from its HCAs, where the plan says RDMA."""
+    if transport != "rdma":
+        return []
+    said = []
+    for host in sorted(nodes):
+        rdma = nodes[host]["rdma"]
+        if not rdma["devices"]:
+            said.append(
+                f"{host}: /dev/infiniband has no device, expected uverbs0 or the like, since the plan says "
+                f"RDMA; load the driver on {host} with: modprobe ib_uverbs"
+            )
+        if rdma["memlock"] is not None:
+            said.append(
+                f"{host}: the Docker Engine may lock {rdma['memlock'] >> 10:,} KiB of memory, expected no "
+                "limit, since the plan says RDMA; set LimitMEMLOCK=infinity with: systemctl edit docker on "
+                f"{host}"
+            )
+    return said

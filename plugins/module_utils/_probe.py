@@ -18,7 +18,8 @@ from typing import Any, Callable
 from ansible_collections.samewire.vllm.plugins.module_utils import _topology as topology
 
 _PCI = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_STACKED = ("vlan", "macvlan", "macvtap", "ipvlan")
+# Kinds whose "link" is the interface below; an IPoIB partition is of its parent's kind.
+_STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "infiniband")
 _NVIDIA = "0x10de"
 _DISPLAY_CLASSES = ("0x0300", "0x0302")
 

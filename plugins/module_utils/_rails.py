@@ -127,13 +127,16 @@ def _behind_networks(
         if other is chosen or not rail:
             continue
         for name, each in other.offers.items():
+            known = {port.hca for port in ports[name]}
             more = [
                 port
                 for port in hca.on_interface(each.host, each.interface)
-                if port not in ports[name]
+                if port.hca not in known
             ]
             separate = separate or bool(more)
-            ports[name] = sorted([*ports[name], *more], key=hca.order)
+            ports[name] += more
+    for some in ports.values():
+        some.sort(key=hca.order)
     return Rails(ports, notices=(_separate_rails(),) if separate else ())
 
 
@@ -306,22 +309,21 @@ def _ip_networks(host: topology.Host, port: topology.RdmaPort) -> set[topology.N
 
 def stated_networks(host: topology.Host, port: topology.RdmaPort) -> set[topology.Network]:
     """The networks of a port's interface and of the VLANs and bonds on it."""
-    interface = host.interface(port.netdev)
-    carried = (
-        []
-        if interface is None
-        else [
-            each
-            for each in host.interfaces
-            if interface.name in host.carriers(each.name) and each.kind != "bridge"
-        ]
-    )
-    return {
-        address.network
-        for each in carried
-        for address in each.addresses or ()
-        if not (address.version == 6 and address.is_link_local)
-    }
+    key = ("networks_by_carrier",)
+    if key not in host.derived:
+        found: dict[str, set[topology.Network]] = {}
+        for each in host.interfaces:
+            own = {
+                address.network
+                for address in each.addresses or ()
+                if not (address.version == 6 and address.is_link_local)
+            }
+            if own and each.kind != "bridge":
+                for name in host.carriers(each.name):
+                    found.setdefault(name, set()).update(own)
+        host.derived[key] = found
+    known: dict[str | None, set[topology.Network]] = host.derived[key]
+    return known.get(port.netdev, set()) if host.interface(port.netdev) is not None else set()
 
 
 def _reach(host: topology.Host, ports: Sequence[topology.RdmaPort]) -> set[topology.Network]:

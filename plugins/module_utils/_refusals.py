@@ -80,12 +80,18 @@ def check_duplicates(chosen: Candidate, offers: Offers) -> None:
 def check_fallback(chosen: Candidate, offers: Offers) -> tuple[Notice, ...]:
     """Raises Refusal where the default route's network would stand in for a broken fabric.
 
+    Fast ports that are up on every host, and have no address, are such a fabric.
     A network that some hosts have and others lack is a fabric if it joins two hosts, has RDMA, is
     faster, or if a host that lacks it has a port that is up without an address. Else it is
     somebody's second network, and worth a warning.
     """
     if not all(each.host.has_default_route(each.interface) for each in chosen.offers.values()):
         return ()
+    bare_fast = _bare_ports([each.host for each in chosen.offers.values()])
+    if chosen.speed is not None and chosen.speed < networks.FAST and all(bare_fast.values()):
+        raise Refusal(
+            "active_port_without_address", rails.bare_message(bare_fast), tuple(bare_fast)
+        )
     notices = []
     for network, members in _partial_networks(chosen, offers).items():
         lacking = [name for name in offers if name not in members]
@@ -130,7 +136,9 @@ def _partial_networks(
                 found.setdefault(each.address.network, {}).setdefault(name, each)
     return {
         network: members
-        for network, members in sorted(found.items(), key=lambda item: int(item[0].network_address))
+        for network, members in sorted(
+            found.items(), key=lambda item: (-len(item[1]), int(item[0].network_address))
+        )
         if len(members) < len(offers)
     }
 

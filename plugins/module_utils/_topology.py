@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Union
 
 Address = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
@@ -79,6 +79,15 @@ _KIND_OF_NAME = tuple(
 )
 
 
+# Hosts of one cluster share their names of interfaces, so few texts are parsed often.
+@lru_cache(maxsize=1 << 16)
+def _kind(stated: str | None, name: str) -> str:
+    kind = _KIND_OF_TYPE.get((stated or "").lower(), "unknown")
+    if kind not in ("unknown", "physical"):
+        return kind
+    return next((named for pattern, named in _KIND_OF_NAME if pattern.fullmatch(name)), kind)
+
+
 @dataclass(frozen=True)
 class Interface:
     """One network interface; speed in Mb/s, MTU in bytes.
@@ -100,19 +109,14 @@ class Interface:
     phys_port: str | None = None
     is_default_route: bool = False
 
-    @cached_property
+    @property
     def kind(self) -> str:
         """What the interface is, from its type and, where that says little, its name.
 
         One of physical, infiniband, bond, vlan, bridge, veth, macvlan, tunnel, wifi, loopback,
         usb, dummy, unknown.
         """
-        stated = _KIND_OF_TYPE.get((self.type or "").lower(), "unknown")
-        if stated in ("unknown", "physical"):
-            for pattern, kind in _KIND_OF_NAME:
-                if pattern.fullmatch(self.name):
-                    return kind
-        return stated
+        return _kind(self.type, self.name)
 
     @property
     def up(self) -> bool:
@@ -211,7 +215,7 @@ class Host:
         return self._by_master.get(master, ())
 
     def carriers(self, name: str) -> frozenset[str]:
-        """The interface and all below it: ports of a bond or bridge, parents of VLANs."""
+        """The interface and all below it: ports of a bond or bridge, parents of VLANs and partitions."""
         key = ("carriers", name)
         if key not in self.derived:
             self.derived[key] = self._carriers(name)
@@ -228,7 +232,7 @@ class Host:
             found.add(current)
             queue.extend(member.name for member in self.members(current))
             interface = self.interface(current)
-            if interface is not None and interface.kind in ("vlan", "macvlan"):
+            if interface is not None and interface.kind in ("vlan", "macvlan", "infiniband"):
                 parent = interface.parent or current.rpartition(".")[0]
                 queue.extend([parent] if parent else [])
         return frozenset(found)

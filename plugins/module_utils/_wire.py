@@ -25,6 +25,9 @@ MUTE = "mute"
 # Sizes at which links and tunnels usually end, in bytes: Ethernet, its tunnels, IPoIB, jumbo frames.
 MTU_STEPS = (1280, 1400, 1420, 1450, 1492, 1500, 2044, 4092, 8500, 8900, 9000)
 
+# Clocks that differ by more make tokens expire and timestamps of logs useless; NTP keeps them within 0.1 s.
+CLOCK_SECONDS = 2.0
+
 # The kernel sends no segment of more than half of the window that the other end first offers.
 _SURE_SEGMENT = 16384
 
@@ -68,6 +71,19 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Clock:
+    """How far another host's clock is ahead of the own, in seconds; the truth lies within `error` of it."""
+
+    ahead: float
+    error: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it is too far off for certain."""
+        return abs(self.ahead) - self.error > CLOCK_SECONDS
+
+
+@dataclass(frozen=True)
 class Crossing:
     """What one host saw towards another.
 
@@ -75,6 +91,7 @@ class Crossing:
     could not be read. `packet` is the largest IP packet that arrived, in bytes, None for none;
     `expected_packet` is the smaller MTU of both ends, None where no packet was tried. `lost` says
     that a packet as large as the kernel's choice did not arrive, and that the kernel was not told.
+    `clock` is None where nobody told the time.
     """
 
     target: str
@@ -86,6 +103,7 @@ class Crossing:
     expected_packet: int | None = None
     packet: int | None = None
     lost: bool = False
+    clock: Clock | None = None
 
 
 @dataclass(frozen=True)
@@ -102,10 +120,14 @@ class Probe:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Sentences: problems forbid to go on, notes do not."""
+    """Sentences: problems forbid to go on, notes do not.
+
+    `clocks` says, by pair of source and target, how far the target's clock is ahead of the source's.
+    """
 
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    clocks: Mapping[tuple[str, str], Clock]
 
 
 @dataclass(frozen=True)
@@ -153,7 +175,13 @@ def parse_probe(plain: Mapping[str, Any]) -> Probe:
     """Return the probe that `wire_probe` reported."""
     return Probe(
         crossings=tuple(
-            Crossing(**{**each, "attempts": tuple(Attempt(*pair) for pair in each["attempts"])})
+            Crossing(
+                **{
+                    **each,
+                    "attempts": tuple(Attempt(*pair) for pair in each["attempts"]),
+                    "clock": None if each["clock"] is None else Clock(*each["clock"]),
+                }
+            )
             for each in plain["crossings"]
         ),
         duplicate=plain["duplicate"],
@@ -168,6 +196,7 @@ def render_probe(probe: Probe) -> dict[str, Any]:
             {
                 **vars(each),
                 "attempts": [[attempt.port, attempt.outcome] for attempt in each.attempts],
+                "clock": None if each.clock is None else [each.clock.ahead, each.clock.error],
             }
             for each in probe.crossings
         ],
@@ -205,9 +234,15 @@ def judge(network: str, listeners: Mapping[str, Listener], probes: Mapping[str, 
         for fault in faults
         if not ((fault.source, fault.target) in misled and fault.code.startswith(_FIREWALL))
     ]
+    clocks = {pair: each.clock for pair, each in crossings.items() if each.clock is not None}
     return Verdict(
-        problems=(*(ill[host] for host in sorted(ill)), *_sentences(faults, len(listeners))),
+        problems=(
+            *(ill[host] for host in sorted(ill)),
+            *_sentences(faults, len(listeners)),
+            *_clock_problems(clocks),
+        ),
         notes=tuple(_notes(crossings, probes, listeners)),
+        clocks=clocks,
     )
 
 
@@ -339,6 +374,25 @@ def _sentences(faults: Sequence[_Fault], hosts: int) -> list[str]:
         who = f"all {hosts - 1} others" if len(sources) == hosts - 1 > 2 else _listed(sources)
         sentences.append(f"{who} to {target}: {first.text}; {first.cure}")
     return sentences
+
+
+def _clock_problems(clocks: Mapping[tuple[str, str], Clock]) -> Iterable[str]:
+    """One sentence for each host whose clock is not that of the host with which most others agree."""
+    sources = sorted({source for source, _ in clocks})
+    if not sources:
+        return
+    astray = {
+        host: sum(clock.wrong for (source, _), clock in clocks.items() if source == host)
+        for host in sources
+    }
+    reference = min(sources, key=lambda host: astray[host])
+    for (source, host), clock in sorted(clocks.items()):
+        if source == reference and clock.wrong:
+            side = "ahead of" if clock.ahead > 0 else "behind"
+            yield (
+                f"{host}: its clock is {abs(clock.ahead):.1f} s {side} {reference}'s, expected within "
+                f"{CLOCK_SECONDS:g} s; set it with NTP (timedatectl set-ntp true)"
+            )
 
 
 def _notes(

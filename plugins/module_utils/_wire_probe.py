@@ -3,9 +3,9 @@
 """Listens on the interconnect and opens connections over it; needs no privilege, keeps nothing.
 
 The two ends speak lines of ASCII. A client says `hello SIZE` and gets the listener's nonce, which
-tells the planned host from another one with its address; then it sends SIZE bytes in one segment
-and gets `ok`. A host that is through says `done NAME`; the listener ends with the last of them, or
-when its own host asks for it, or when its time is over.
+tells the planned host from another one with its address, and the time of its clock; then it sends
+SIZE bytes in one segment and gets `ok`. A host that is through says `done NAME`; the listener ends
+with the last of them, or when its own host asks for it, or when its time is over.
 
 TCP segments carry the don't-fragment bit (tcp(7), ip_no_pmtu_disc), so a segment of full size
 proves the path MTU also where UDP is not let through.
@@ -169,7 +169,7 @@ async def _serve(
             line = await asyncio.wait_for(reader.readline(), seconds)
             verb, _, argument = line.decode("ascii").strip().partition(" ")
             if verb == "hello":
-                writer.write(f"{nonce}\n".encode())
+                writer.write(f"{nonce} {time.time():.6f}\n".encode())
                 size = min(int(argument), 65535)
                 await asyncio.wait_for(reader.readexactly(size), seconds)
                 writer.write(b"ok\n")
@@ -231,7 +231,8 @@ async def _crossing(
                 crossing, expected_packet=min(sizes, default=None), packet=packet, lost=lost
             )
             await _say_done(host, own, target)
-        return crossing
+        clocks = [result.clock for result in results if result.clock is not None]
+        return replace(crossing, clock=min(clocks, key=lambda clock: clock.error, default=None))
 
 
 async def _largest(own: wire.Listener, target: wire.Listener, sent: int) -> tuple[int | None, bool]:
@@ -254,6 +255,7 @@ class _Visit:
     attempt: wire.Attempt
     packet: int | None = None
     lost: bool = False
+    clock: wire.Clock | None = None
 
 
 async def _visit(
@@ -274,19 +276,33 @@ async def _visit(
             return _Visit(arrived)
         loop = asyncio.get_running_loop()
         segment = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        asked = time.monotonic()
         try:
             await loop.sock_sendall(client, f"hello {segment}\n".encode())
             answer = await asyncio.wait_for(loop.sock_recv(client, _LINE), REPLY_SECONDS)
         except (asyncio.TimeoutError, OSError):
             return _Visit(replace(arrived, outcome=wire.MUTE))
-        if answer.decode("ascii", "replace").strip() != target.nonce:
+        now, took = time.time(), time.monotonic() - asked
+        nonce, _, clock = answer.decode("ascii", "replace").strip().partition(" ")
+        if nonce != target.nonce:
             return _Visit(replace(arrived, outcome=wire.STRANGER))
         try:
             await loop.sock_sendall(client, bytes(segment))
             done = await asyncio.wait_for(loop.sock_recv(client, _LINE), seconds)
         except (asyncio.TimeoutError, OSError):
             done = b""
-        return _Visit(arrived, _packet(client), lost=not done)
+        return _Visit(arrived, _packet(client), lost=not done, clock=_clock(clock, now, took))
+
+
+def _clock(told: str, now: float, took: float) -> wire.Clock | None:
+    """Compare the time that another host told with the own, taken when its answer was here.
+
+    It was told at some moment of the round trip, most likely in its middle (as RFC 5905 assumes).
+    """
+    try:
+        return wire.Clock(ahead=float(told) - (now - took / 2), error=took / 2)
+    except ValueError:
+        return None
 
 
 async def _connected(source: str, target: str, port: int, size: int | None) -> socket.socket:

@@ -13,7 +13,7 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Reads whether a Docker Engine answers, whether an image is present or can be pulled, which ports are
-    taken and by whom, and which paths exist.
+    taken and by whom, which paths exist, the size of C(/dev/shm), and what RDMA needs.
   - What cannot be read is an absent fact with a reason, never a failure. Nothing is changed.
 attributes:
   check_mode:
@@ -68,6 +68,8 @@ node:
     ports: {"6379": "redis-server (pid 812)"}
     paths: {"/models/qwen": true}
     directory: {path: /root/.samewire, writable: true}
+    shm: 67419271168
+    rdma: {devices: [uverbs0], memlock: null}
 """
 
 import getpass
@@ -79,6 +81,9 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _sockets
+
+# Its holder may raise limits; source: linux/capability.h.
+_CAP_SYS_RESOURCE = 24
 
 
 def _docker(engine: _engine.Engine) -> dict[str, Any]:
@@ -168,6 +173,37 @@ def _writable(path: str) -> bool:
     return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
 
 
+def _shm() -> int | None:
+    """Return the size of /dev/shm in bytes, or None where there is none."""
+    try:
+        found = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    return found.f_frsize * found.f_blocks
+
+
+def _verbs() -> list[str]:
+    """Return the devices through which programs use the HCAs."""
+    try:
+        return sorted(name for name in os.listdir("/dev/infiniband") if name.startswith("uverbs"))
+    except OSError:
+        return []
+
+
+def _memlock() -> int | None:
+    """Return how many bytes the engine may let a container lock; None is no limit, or not to be known."""
+    for pid in _processes():
+        if _read(f"/proc/{pid}/comm").strip() != "dockerd":
+            continue
+        effective = re.search(r"^CapEff:\s*([0-9a-f]+)", _read(f"/proc/{pid}/status"), re.MULTILINE)
+        hard = re.search(
+            r"^Max locked memory\s+\S+\s+(\d+)", _read(f"/proc/{pid}/limits"), re.MULTILINE
+        )
+        if effective and hard and not int(effective.group(1), 16) >> _CAP_SYS_RESOURCE & 1:
+            return int(hard.group(1))
+    return None
+
+
 def _has_requests() -> bool:
     try:
         import requests  # noqa: F401, PLC0415
@@ -202,6 +238,8 @@ def main() -> None:
             ),
             "paths": {path: os.path.exists(path) for path in module.params["paths"]},
             "directory": {"path": directory, "writable": _writable(directory)},
+            "shm": _shm(),
+            "rdma": {"devices": _verbs(), "memlock": _memlock()},
         },
     )
 

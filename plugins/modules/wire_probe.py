@@ -13,8 +13,8 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Connects from the own interconnect address to all ports on which the other hosts listen, at once, and
-    looks who answers, which way the kernel goes, whether a full packet arrives, and whether another machine
-    claims the own address. A few seconds at most, whatever fails.
+    looks who answers, which way the kernel goes, whether a full packet arrives, how far the clocks are apart,
+    and whether another machine claims the own address. A few seconds at most, whatever fails.
   - It judges nothing; P(samewire.vllm.wire_verdict#filter) does, from what all hosts saw.
 requirements:
   - iproute2 4.17 or later on the host, for the routes.
@@ -57,6 +57,7 @@ probe:
         expected_packet: 9000
         packet: 9000
         lost: false
+        clock: [0.002, 0.0001]
     duplicate: null
     absent: {}
 """

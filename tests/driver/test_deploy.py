@@ -124,6 +124,7 @@ def test_json(deploy: Deploy, plain: Plain) -> None:
             "the inventory.",
             "node1 has no /models/tiny: copy the model there.",
         ],
+        "diagnosis": None,
         "record": None,
     }
 

@@ -8,13 +8,20 @@ import gzip
 import json
 import os
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
+from samewire import diagnose_command
 from samewire.cli import app
 from samewire.diagnose import DiagnoseError, diagnose
+from samewire.events import Progress
+from samewire.run import Ended
+from samewire.survey import Survey
 
 GLOO = "Gloo connectFullMesh failed ... SO_ERROR: Connection refused, remote=[127.0.0.1]:14215\n"
 
@@ -131,3 +138,42 @@ def refused(path: Path) -> str:
     with pytest.raises(DiagnoseError) as caught:
         diagnose([path])
     return str(caught.value)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    """Diagnose a cluster whose playbook left an artifact, or none, and ended in some way."""
+
+    def ask(artifacts: dict[str, Any], status: str, *arguments: str) -> Result:
+        said = Survey(
+            "pair", Ended(Progress(artifacts=artifacts), status, ""), 1.0, tmp_path / "log"
+        )
+        monkeypatch.setattr(diagnose_command, "survey", lambda *_: said)
+        return CliRunner().invoke(app, ["diagnose", "-i", "lab", *arguments])
+
+    return ask
+
+
+MADE = {
+    "samewire_diagnosis": {"report": ["node1: why", "All logs are in /b"], "diagnosis": {"a": 1}}
+}
+
+
+def test_the_logs_of_an_inventory(asked: Callable[..., Result]) -> None:
+    done = asked(MADE, "successful")
+    assert (done.exit_code, done.stdout) == (0, "node1: why\nAll logs are in /b\n")
+    done = asked(MADE, "successful", "--json")
+    assert json.loads(done.stdout) == {"a": 1}
+
+
+def test_an_inventory_whose_hosts_say_nothing(asked: Callable[..., Result]) -> None:
+    done = asked({}, "failed")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr.startswith("Ansible ended without saying why.")
+
+
+@pytest.mark.parametrize("arguments", [[], ["-i", "lab", "a.log"]])
+def test_either_an_inventory_or_logs(arguments: list[str]) -> None:
+    done = CliRunner().invoke(app, ["diagnose", *arguments])
+    assert done.exit_code == 2
+    assert "expected either --inventory or logs" in done.stderr

@@ -42,6 +42,18 @@ def with_interface(**changes: Any) -> str:
 
 
 BAD = {
+    "variables that are a list": (
+        with_host(ray_node_environment=["A=1"]),
+        "FILE: hosts[1].ray_node_environment: expected a mapping, got a list; " + CORRECT,
+    ),
+    "variable that is a list": (
+        with_host(ray_node_environment={"A": []}),
+        "FILE: hosts[1].ray_node_environment.A: expected text or a number, got a list; " + CORRECT,
+    ),
+    "head that is no host": (
+        json.dumps(document(head="spark7")),
+        "FILE: head: expected the name of one of the hosts, got 'spark7'; " + CORRECT,
+    ),
     "empty": ("", "FILE: expected a mapping, got None; " + CORRECT),
     "no hosts": (
         "a: b\n",

@@ -130,7 +130,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Any], li
 
 SAID = {
     "cluster": "pair",
+    "head": "spark0",
     "network": "",
+    "environments": {"spark0": {"NCCL_DEBUG": "INFO", "HF_TOKEN": "hf_secret"}, "spark1": {}},
     "interfaces": {"spark0": "", "spark1": "enp1s0f1np1"},
     "facts": {
         f"spark{number}": {
@@ -169,6 +171,44 @@ def test_plan_of_an_inventory(asked: Callable[[Any], list[str]]) -> None:
     )
 
 
+def test_overrides_are_listed(asked: Callable[[Any], list[str]], tmp_path: Path) -> None:
+    asked(SAID)
+    lines = call("plan", "-i", "lab")[1].splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("OVERRIDDEN"))
+    assert lines[start : start + 3] == [
+        "OVERRIDDEN ON  VARIABLE    VALUE        INSTEAD OF",
+        "spark0         HF_TOKEN    (not shown)  -",
+        "spark0         NCCL_DEBUG  INFO         -",
+    ]
+    page = tmp_path / "plan.html"
+    code, text = call("plan", "-i", "lab", "--json", "--html", str(page))
+    assert code == 0
+    assert json.loads(text[: text.rindex("}") + 1])["hosts"]["spark0"]["overrides"] == [
+        {"variable": "HF_TOKEN", "value": "(not shown)", "instead_of": None},
+        {"variable": "NCCL_DEBUG", "value": "INFO", "instead_of": None},
+    ]
+    assert '<td>spark0</td><td class="name">NCCL_DEBUG</td>' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "needed"),
+    [
+        ("GLOO_SOCKET_IFNAME", "enP7s7", "'enp1s0f0np0'"),
+        ("RAY_ADDRESS", "10.1.230.180:6379", "'192.168.200.10:6379'"),
+    ],
+)
+def test_an_override_that_breaks_the_plan(
+    asked: Callable[[Any], list[str]], variable: str, value: str, needed: str
+) -> None:
+    asked({**SAID, "environments": {"spark0": {variable: value}, "spark1": {}}})
+    assert call("plan", "-i", "lab") == (
+        3,
+        f"spark0: the environment sets {variable}={value!r}, but the plan needs {needed} so that every layer "
+        "uses the same wire; remove the override, or pin interconnect_network or interconnect_interface if "
+        "the plan is wrong.\n",
+    )
+
+
 def test_facts_leave_out_what_tells_a_device(
     asked: Callable[[Any], list[str]], tmp_path: Path
 ) -> None:
@@ -180,7 +220,7 @@ def test_facts_leave_out_what_tells_a_device(
     )
     assert ran == ["samewire.vllm.facts"]
     saved = file.read_text(encoding="utf-8")
-    for trace in ("b03af2b6059f", "b0:3a:f2", "acff:fe11"):
+    for trace in ("b03af2b6059f", "b0:3a:f2", "acff:fe11", "hf_secret"):
         assert trace not in saved
     first, second = json.loads(saved)["hosts"]
     # The same device has the same stand-in everywhere, others have others.

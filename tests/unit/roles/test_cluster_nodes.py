@@ -51,7 +51,15 @@ def test_expected_addresses_may_hold_colons(script: types.ModuleType) -> None:
     ],
 )
 def test_differences(script: types.ModuleType, got: dict[str, int], clauses: list[str]) -> None:
-    assert script.differences({"a": 1, "b": 1}, got) == clauses
+    nodes = [node(address, gpus) for address, gpus in got.items()]
+    assert script.differences({"a": 1, "b": 1}, nodes) == clauses
+
+
+def test_a_node_that_vllm_cannot_ask_for_by_address(script: types.ModuleType) -> None:
+    nodes = [node("fd00::1", 1), node("fd00::2", 1)]
+    del nodes[1]["Resources"]["node:fd00::2"]
+    expected = {"fd00::1": 1, "fd00::2": 1}
+    assert script.differences(expected, nodes) == ["fd00::2 has no resource node:fd00::2"]
 
 
 def test_usage_without_a_command() -> None:

@@ -6,8 +6,8 @@
     cluster_nodes.py wait --expect ADDRESS=GPUS,... --timeout SECONDS [-- PROGRAM ARGUMENT...]
 
 `list` prints one JSON object. `wait` ends as soon as the nodes that are alive are exactly the
-expected ones, each with its GPUs, and becomes PROGRAM where one is given; after the timeout it
-prints one sentence and exits with 1.
+expected ones, each with its GPUs and its resource node:ADDRESS, and becomes PROGRAM where one is
+given; after the timeout it prints one sentence and exits with 1.
 """
 
 from __future__ import annotations
@@ -36,12 +36,26 @@ def alive(nodes):
     }
 
 
-def differences(expected, got):
-    """Return one clause for each difference between the expected and the registered nodes."""
+def named(nodes):
+    """Return the addresses of `node:ADDRESS`, the resource by which vLLM asks for a node that is alive."""
+    return {
+        resource.partition(":")[2]
+        for node in nodes
+        if node["Alive"]
+        for resource in node["Resources"]
+        if resource.startswith("node:")
+    }
+
+
+def differences(expected, nodes):
+    """Return one clause for each difference between the expected nodes and what `ray.nodes()` gave."""
     clauses = []
+    got, resources = alive(nodes), named(nodes)
     for address, gpus in sorted(expected.items()):
         if address not in got:
             clauses.append(f"{address} has not joined")
+        elif address not in resources:
+            clauses.append(f"{address} has no resource node:{address}")
         elif got[address] != gpus:
             clauses.append(f"{address} has {got[address]} GPUs, expected {gpus}")
     clauses += [f"{address} is not in the plan" for address in sorted(set(got) - set(expected))]
@@ -86,7 +100,7 @@ def wait(expected, timeout):
     said = None
     connect(timeout)
     try:
-        while missing := differences(expected, alive(ray.nodes())):
+        while missing := differences(expected, ray.nodes()):
             if time.monotonic() > deadline:
                 raise Unplanned(
                     f"the nodes of Ray are not the planned ones after {timeout} s: "

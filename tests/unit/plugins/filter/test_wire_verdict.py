@@ -20,4 +20,16 @@ def test_wire_verdict_is_plain_data() -> None:
             "port at the other end"
         ],
         "notes": ["spark0: routes could not be checked: ip is not installed"],
+        "clock_offsets": {},
     }
+
+
+def test_clock_offsets_are_by_pair() -> None:
+    listeners = {
+        name: _wire.render_listener(_wire.Listener(f"192.168.200.{n}", "enp1s0f0np0", name))
+        for n, name in ((12, "spark0"), (13, "spark1"))
+    }
+    met = _wire.Crossing("spark1", (), clock=_wire.Clock(0.0123456, 0.001))
+    assert wire_verdict(
+        plan(), listeners, {"spark0": _wire.render_probe(_wire.Probe((met,), None, {}))}
+    ) == {"problems": [], "notes": [], "clock_offsets": {"spark0": {"spark1": 0.012}}}

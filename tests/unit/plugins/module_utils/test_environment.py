@@ -8,7 +8,7 @@ import json
 import pathlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _environment
@@ -30,7 +30,8 @@ def test_sockets_on_the_second_host() -> None:
         "RAY_DEDUP_LOGS": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "SAMEWIRE_UNSET": (
-            "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_ADDR_RANGE NCCL_IB_GID_INDEX NCCL_IB_HCA"
+            "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_ADDR_RANGE NCCL_IB_GID_INDEX NCCL_IB_HCA "
+            "RAY_AUTH_TOKEN"
         ),
         "TP_SOCKET_IFNAME": "enp1s0f1np1",
         "UCX_NET_DEVICES": "enp1s0f1np1",
@@ -49,7 +50,10 @@ def test_rdma_names_the_ports_exactly_and_forbids_the_silent_fallback() -> None:
     assert found["NCCL_IB_DISABLE"] == "0"
     assert found["NCCL_IB_ADDR_RANGE"] == "192.168.200.0/24"
     assert found["UCX_NET_DEVICES"] == "rocep1s0f0:1,roceP2p1s0f0:1"
-    assert found["SAMEWIRE_UNSET"] == "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_GID_INDEX"
+    assert (
+        found["SAMEWIRE_UNSET"]
+        == "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_GID_INDEX RAY_AUTH_TOKEN"
+    )
 
 
 def test_a_known_gid_index_is_given_and_replaces_the_range() -> None:
@@ -116,6 +120,24 @@ def test_an_override_wins() -> None:
             "interconnect_network or interconnect_interface if the plan is wrong",
         ),
         (
+            {"NCCL_SOCKET_FAMILY": "AF_INET6"},
+            "spark0: the environment sets NCCL_SOCKET_FAMILY='AF_INET6', but the plan needs 'AF_INET' so "
+            "that every layer uses the same wire; remove the override, or pin interconnect_network or "
+            "interconnect_interface if the plan is wrong",
+        ),
+        (
+            {"NCCL_NET": "IB"},
+            "spark0: the environment sets NCCL_NET='IB', but the plan needs 'Socket', since not every host "
+            "has an HCA on the interconnect, so that every layer uses the same wire; remove the override, or "
+            "pin interconnect_network or interconnect_interface if the plan is wrong",
+        ),
+        (
+            {"RAY_AUTH_TOKEN": "s3cret"},
+            "spark0: the environment sets RAY_AUTH_TOKEN='(not shown)', but the plan needs it unset so that "
+            "every layer uses the same wire; remove the override, or pin interconnect_network or "
+            "interconnect_interface if the plan is wrong",
+        ),
+        (
             {"NCCL_IB_GID_INDEX": ""},
             "spark0: the environment sets NCCL_IB_GID_INDEX to an empty string, which NCCL reads as 0; "
             "give a number or remove the override",
@@ -128,6 +150,27 @@ def test_an_override_that_breaks_the_promise_is_refused(
     with pytest.raises(_environment.EnvironmentRefused) as refused:
         _environment.node_environment(plan(), "spark0", "spark0", overrides=overrides)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("value", ["=rocep1s0f0:1", "=roceP2p1s0f0:1,rocep1s0f0:1"])
+def test_fewer_of_the_planned_ports_may_be_named(value: str) -> None:
+    found = _environment.node_environment(
+        plan("rdma"), "spark0", "spark0", overrides={"NCCL_IB_HCA": value}
+    )
+    assert found["NCCL_IB_HCA"] == value
+
+
+@pytest.mark.parametrize("value", ["=mlx5_7:1", "rocep1s0f0:1", "^=rocep1s0f0:1", ""])
+def test_ports_of_another_wire_are_refused(value: str) -> None:
+    with pytest.raises(_environment.EnvironmentRefused) as refused:
+        _environment.node_environment(
+            plan("rdma"), "spark0", "spark0", overrides={"NCCL_IB_HCA": value}
+        )
+    assert str(refused.value) == (
+        f"spark0: the environment sets NCCL_IB_HCA={value!r}, but the plan needs "
+        "'=rocep1s0f0:1,roceP2p1s0f0:1' or fewer of these so that every layer uses the same wire; remove the "
+        "override, or pin interconnect_network or interconnect_interface if the plan is wrong"
+    )
 
 
 def test_an_override_that_repeats_the_plan_is_no_override() -> None:
@@ -146,6 +189,7 @@ def test_a_host_outside_the_plan_is_named() -> None:
     )
 
 
+@settings(deadline=None)  # a loaded machine makes any one example slow
 @given(name=st.sampled_from(sorted(_environment.PROTECTED)), value=st.text(min_size=1, max_size=20))
 def test_no_value_of_a_protected_variable_changes_the_answer(name: str, value: str) -> None:
     planned = _environment.node_environment(plan("rdma"), "spark0", "spark0")

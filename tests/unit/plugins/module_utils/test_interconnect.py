@@ -676,6 +676,25 @@ def test_refusal_says_what_where_and_the_cure(
     }
 
 
+def test_the_host_in_the_wrong_network_is_the_one_that_is_named() -> None:
+    hosts = [
+        host(
+            f"n{number}",
+            nic("eno1", f"10.0.0.{number}/24", speed_mbps=1000),
+            nic("ens1", f"10.{8 if number == 3 else 9}.0.{number}/24", speed_mbps=100000),
+            default_route_interface="eno1",
+        )
+        for number in (1, 2, 3)
+    ]
+    assert plan(hosts)["error"] == {
+        "code": "no_common_subnet",
+        "message": "10.9.0.0/24 joins n1, n2, but n3 has no usable address in it (n3 has 10.0.0.3/24 on "
+        "eno1, 10.8.0.3/24 on ens1); add one, or set interconnect_network to 10.0.0.0/24 to use the network "
+        "of the default route.",
+        "hosts": ["n3"],
+    }
+
+
 def test_network_of_two_hosts_is_a_fabric_that_the_third_lacks() -> None:
     hosts = [host(f"n{i}", nic("lan", f"10.0.0.{i}/24", is_default_route=True)) for i in (1, 2, 3)]
     for number, each in enumerate(hosts[:2], start=1):

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import pathlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
 
+ROOT = pathlib.Path(__file__).parents[4]
 DESIRE = _preflight.Desire(
     head="node0",
     image="registry.example/vllm:1",
@@ -36,6 +40,7 @@ def node(**changes: Any) -> dict[str, Any]:
         "ports": {},
         "paths": {"/models/tiny": True},
         "directory": {"path": "/root/.samewire", "writable": True},
+        "shm": 2 << 30,
         **changes,
     }
 
@@ -95,11 +100,41 @@ def test_nothing_stands_against_two_good_hosts() -> None:
             "node0: user root may not write /srv/samewire; set ray_node_directory to a directory of that "
             "user, or ansible_become: true",
         ),
+        (
+            "node1",
+            {"shm": 64 << 20},
+            "node1: /dev/shm has 64 MiB, expected at least 1,024 MiB for Ray and NCCL; enlarge it with: "
+            "mount -o remount,size=8G /dev/shm on node1 (and in /etc/fstab)",
+        ),
     ],
 )
 def test_what_a_host_lacks(host: str, changes: dict[str, Any], problem: str) -> None:
     nodes = {"node0": node(), "node1": node(), host: node(**changes)}
     assert _preflight.problems(nodes, DESIRE) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("gate", "changes"),
+    [
+        ("shm", {"shm": 64 << 20}),
+        ("ports", {"ports": {"8000": "nginx (pid 812)"}}),
+        ("weights", {"paths": {"/models/tiny": False}}),
+    ],
+)
+def test_a_gate_that_is_skipped(gate: str, changes: dict[str, Any]) -> None:
+    nodes = {"node0": node(**changes), "node1": node()}
+    assert len(_preflight.problems(nodes, DESIRE)) == 1
+    assert _preflight.problems(nodes, replace(DESIRE, skip=frozenset({gate}))) == []
+
+
+def test_a_host_that_does_not_say_the_size_of_its_shared_memory() -> None:
+    assert _preflight.problems({"node0": node(shm=None), "node1": node()}, DESIRE) == []
+
+
+def test_the_gates_are_those_that_the_role_knows() -> None:
+    text = (ROOT / "roles/cluster/meta/argument_specs.yml").read_text(encoding="utf-8")
+    options = yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    assert tuple(options["cluster_skip_gates"]["choices"]) == _preflight.GATES
 
 
 def test_an_image_on_the_host_needs_no_registry() -> None:

@@ -131,6 +131,22 @@ def test_kind_state_and_relations_of_interfaces(tmp_path: Path) -> None:
     assert (gadget.driver, gadget.speed_mbps) == ("cdc_ether", None)
 
 
+def test_a_partition_knows_its_port_and_a_port_its_vrf(tmp_path: Path) -> None:
+    links = [
+        link("ib0", link_type="infiniband"),
+        link("ib0.8001", "10.20.0.1/24", kind="ipoib", link="ib0", link_type="infiniband"),
+        link("mgmt", kind="vrf"),
+        link("eth0", "10.0.0.1/24", master="mgmt"),
+    ]
+    host = _probe.gather(_probe.System(ip(links, []), str(tmp_path)))
+    assert {e.name: (e.type, e.parent, e.master) for e in host.interfaces} == {
+        "ib0": ("infiniband", None, None),
+        "ib0.8001": ("infiniband", "ib0", None),
+        "mgmt": ("vrf", None, None),
+        "eth0": ("ethernet", None, "mgmt"),
+    }
+
+
 def test_addresses_that_the_kernel_gives_up_do_not_count(tmp_path: Path) -> None:
     entry = link("eth0", "10.0.0.1/24", "2001:db8::1/64", "2001:db8::2/64")
     entry["addr_info"][1]["deprecated"] = True

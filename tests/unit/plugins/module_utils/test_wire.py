@@ -65,7 +65,7 @@ def failing(target: str, outcome: str, **more: object) -> wire.Crossing:
 
 
 def test_a_whole_wire() -> None:
-    assert judge() == wire.Verdict((), ())
+    assert judge() == wire.Verdict((), (), {})
 
 
 def test_refused_by_the_mac_address_of_another_machine() -> None:
@@ -130,11 +130,60 @@ def test_what_could_not_be_checked_is_a_note() -> None:
         name: wire.Probe((), None, {"routes": "ip is not installed"}) for name in ("node0", "node1")
     }
     assert wire.judge(NETWORK, LISTENERS, probes) == wire.Verdict(
-        (), ("node0 and node1: routes could not be checked: ip is not installed",)
+        (), ("node0 and node1: routes could not be checked: ip is not installed",), {}
     )
 
 
+def clocks(**ahead: float) -> tuple[str, ...]:
+    """The problems where the hosts' clocks are ahead of the true time by so many seconds."""
+    return judge(
+        *(
+            (
+                source,
+                replace(crossing(target), clock=wire.Clock(ahead[target] - ahead[source], 0.1)),
+            )
+            for source in ahead
+            for target in ahead
+            if source != target
+        )
+    ).problems
+
+
+def test_clocks_that_agree() -> None:
+    assert clocks(node0=0, node1=2.05, node2=-0.1) == ()
+
+
+def test_a_clock_that_is_ahead_and_one_that_is_behind() -> None:
+    assert clocks(node0=0, node1=7.3) == (
+        "node1: its clock is 7.3 s ahead of node0's, expected within 2 s; set it with NTP (timedatectl "
+        "set-ntp true)",
+    )
+    assert clocks(node0=0, node1=-3600) == (
+        "node1: its clock is 3600.0 s behind node0's, expected within 2 s; set it with NTP (timedatectl "
+        "set-ntp true)",
+    )
+
+
+def test_the_clock_that_no_other_agrees_with_is_the_wrong_one() -> None:
+    assert clocks(node0=60, node1=0, node2=0.5) == (
+        "node0: its clock is 60.0 s ahead of node1's, expected within 2 s; set it with NTP (timedatectl "
+        "set-ntp true)",
+    )
+
+
+def test_an_answer_that_took_long_says_little_about_the_clock() -> None:
+    slow = replace(crossing("node1"), clock=wire.Clock(3.0, 1.5))
+    assert judge(("node0", slow)).problems == ()
+
+
+def test_clocks_are_part_of_the_verdict() -> None:
+    told = wire.Clock(0.002, 0.001)
+    verdict = judge(("node0", replace(crossing("node1"), clock=told)))
+    assert verdict == wire.Verdict((), (), {("node0", "node1"): told})
+
+
 def test_plain_forms_keep_everything() -> None:
-    probe = wire.Probe((crossing("node1"), failing("node2", wire.TIMEOUT)), "mac", {"a": "b"})
+    told = replace(crossing("node1"), clock=wire.Clock(0.25, 0.125))
+    probe = wire.Probe((told, failing("node2", wire.TIMEOUT)), "mac", {"a": "b"})
     assert wire.parse_probe(wire.render_probe(probe)) == probe
     assert wire.parse_listener(wire.render_listener(LISTENERS["node0"])) == LISTENERS["node0"]

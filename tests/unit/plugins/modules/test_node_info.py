@@ -8,6 +8,9 @@ import os
 import pathlib
 import socket
 
+import pytest
+
+from ansible_collections.samewire.vllm.plugins.modules import node_info
 from tests.unit.modules import run_module
 
 
@@ -30,6 +33,31 @@ def test_node_info_without_an_engine_is_a_fact_and_no_failure(tmp_path: pathlib.
     assert node["paths"] == {str(tmp_path): True, str(tmp_path / "absent"): False}
     assert node["directory"] == {"path": str(tmp_path / "new"), "writable": True}
     assert not (tmp_path / "new").exists()
+    shm = os.statvfs("/dev/shm")
+    assert node["shm"] == shm.f_frsize * shm.f_blocks
+    assert sorted(node["rdma"]) == ["devices", "memlock"]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "hard", "limit"),
+    [
+        ("000001ffffffffff", "65536", None),
+        ("000000fffeffffff", "65536", 65536),
+        ("000000fffeffffff", "unlimited", None),
+    ],
+)
+def test_how_much_the_engine_may_let_a_container_lock(
+    monkeypatch: pytest.MonkeyPatch, capabilities: str, hard: str, limit: int | None
+) -> None:
+    files = {
+        "/proc/1/comm": "init\n",
+        "/proc/9/comm": "dockerd\n",
+        "/proc/9/status": f"Name:\tdockerd\nCapEff:\t{capabilities}\n",
+        "/proc/9/limits": f"Max locked memory         65536                {hard}    bytes\n",
+    }
+    monkeypatch.setattr(node_info, "_processes", lambda: [1, 9])
+    monkeypatch.setattr(node_info, "_read", lambda path: files.get(path, ""))
+    assert node_info._memlock() == limit
 
 
 def test_node_info_sees_a_directory_that_cannot_be_made(tmp_path: pathlib.Path) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from typing import Any
 
 from tests.unit.modules import run_module
@@ -26,7 +27,9 @@ def test_it_answers_until_it_is_asked_to_end() -> None:
     port = listener["ports"][0]["port"]
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"hello 4\n")
-        assert client.recv(64).decode().strip() == listener["nonce"]
+        nonce, told = client.recv(64).decode().split()
+        assert nonce == listener["nonce"]
+        assert abs(float(told) - time.time()) < 5
         client.sendall(b"1234")
         assert client.recv(64) == b"ok\n"
     assert run_module("wire_listen", end=listener)["changed"] is False

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 
 from tests.unit.modules import run_module
 
@@ -40,6 +42,33 @@ def test_wire_probe_finds_who_answers_and_who_does_not() -> None:
         "mute": [[mute["ports"][0]["port"], "mute"]],
         "b": [[port, "connected"]],
     }
+    ahead, error = found["probe"]["crossings"][3]["clock"]
+    assert abs(ahead) <= error
     whole = found["probe"]["crossings"][3]
     assert whole["lost"] is False
     assert whole["packet"] > 16384
+
+
+def test_wire_probe_compares_clocks() -> None:
+    listeners = {
+        name: run_module("wire_listen", address=address, interface="lo", peers=["x"], seconds=20)[
+            "listener"
+        ]
+        for name, address in (("a", "127.0.0.1"), ("b", "127.0.0.2"))
+    }
+    run_module("wire_listen", end=listeners["b"])
+    with socket.create_server(("127.0.0.2", 0)) as server:
+
+        def answer() -> None:
+            client, _ = server.accept()
+            with client:
+                client.recv(256)
+                client.sendall(f"{listeners['b']['nonce']} {time.time() + 7.3}\n".encode())
+                client.recv(65536)
+
+        threading.Thread(target=answer, daemon=True).start()
+        listeners["b"]["ports"] = [{"port": server.getsockname()[1], "live": False}]
+        found = run_module("wire_probe", host="a", listeners=listeners)
+    run_module("wire_listen", end=listeners["a"])
+    ahead, error = found["probe"]["crossings"][0]["clock"]
+    assert abs(ahead - 7.3) <= error < 1

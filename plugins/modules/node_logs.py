@@ -1,0 +1,186 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Module: the logs of a cluster on one host, without its secrets; changes nothing."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_logs
+short_description: Collect the logs of a cluster from a host
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+description:
+  - Reads the logs and the states of the cluster's containers and the logs of Ray's latest session, the end of
+    each. Secrets of the cluster, and what looks like a token or a key, are taken out on the host.
+  - An action of the same name writes them into a folder on the controller. What cannot be read is named in
+    C(unread.json) there, and is never a failure.
+attributes:
+  check_mode:
+    description: Can run in check mode; it changes nothing on the host.
+    support: full
+options:
+  cluster:
+    description: Name of the cluster.
+    type: str
+    required: true
+  directory:
+    description: Directory on the host that holds the files of all clusters.
+    type: path
+    required: true
+  dest:
+    description: Folder on the controller; the host's own folder is made in it.
+    type: str
+  documents:
+    description: What else belongs there, by name of the file; what is no string is written as JSON.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Collect the logs
+  samewire.vllm.node_logs:
+    cluster: spark-pair
+    directory: ~/.samewire
+    dest: ~/bundle
+    documents: {facts.json: "{{ interconnect_facts }}"}
+"""
+
+RETURN = r"""
+files:
+  description: Names of the files that were written, in the host's folder.
+  returned: always
+  type: list
+  elements: str
+tails:
+  description: Last lines of the log of each container that does not run, or was restarted.
+  returned: always
+  type: dict
+"""
+
+import json
+import os
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _bundle, _engine, _redaction
+
+_LINES = 100_000
+_RAY_LOG = 2_000_000
+_RAY_LOGS = 20_000_000
+_SHOWN = 15
+
+
+def _secret_files(folder: str) -> list[str]:
+    found = []
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+            found.append(file.read())
+    return found
+
+
+def _containers(
+    engine: _engine.Engine, cluster: str, files: dict[str, str], unread: list[str]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Fill in logs and states of the containers; return their secrets, and the ends of dead ones' logs."""
+    secrets: list[str] = []
+    tails = {}
+    try:
+        listed = engine.containers(f"samewire.cluster={cluster}")
+        for each in listed:
+            state = engine.container(each["Id"]) or {}
+            name = str(state["Name"]).lstrip("/")
+            secrets += _redaction.secret_values(state["Config"]["Env"] or [])
+            files[f"{name}.inspect.json"] = json.dumps(state, indent=2)
+            lines = engine.log_tail(each["Id"], _LINES, timestamps=True)
+            files[f"{name}.log"] = _bundle.tail("\n".join(lines))
+            if not state["State"]["Running"] or state["RestartCount"]:
+                # Docker's timestamp is the first word.
+                tails[f"{name}.log"] = [line.partition(" ")[2] for line in lines[-_SHOWN:]]
+    except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
+        unread.append(f"containers: {error}")
+    return secrets, tails
+
+
+def _latest_session(folder: str) -> str | None:
+    """Return Ray's latest session; the link to it leads nowhere outside the container."""
+    if not os.path.isdir(folder):
+        return None
+    sessions = [name for name in os.listdir(folder) if name.startswith("session_2")]
+    return os.path.join(folder, max(sessions)) if sessions else None
+
+
+def _ray_logs(folder: str, files: dict[str, str], unread: list[str]) -> None:
+    session = _latest_session(folder)
+    logs = os.path.join(session, "logs") if session else ""
+    left = _RAY_LOGS
+    try:
+        names = sorted(filter(_bundle.is_ray_log, os.listdir(logs))) if logs else []
+    except OSError as error:
+        unread.append(str(error))
+        return
+    for name in names:
+        try:
+            text = _end_of(os.path.join(logs, name))
+        except OSError as error:
+            unread.append(str(error))
+            continue
+        left -= len(text)
+        if left < 0:
+            unread.append(f"ray/{name}: the logs of Ray are too many")
+        elif text:
+            files[f"ray/{name}"] = text
+
+
+def _end_of(path: str) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(os.path.getsize(path) - _RAY_LOG, 0))
+        return file.read().decode("utf-8", "replace")
+
+
+def collect(engine: _engine.Engine, cluster: str, directory: str) -> dict[str, Any]:
+    """Return the logs, packed, with the ends of those of dead containers."""
+    files: dict[str, str] = {}
+    unread: list[str] = []
+    base = os.path.join(directory, cluster)
+    secrets, tails = _containers(engine, cluster, files, unread)
+    try:
+        _ray_logs(os.path.join(base, "ray"), files, unread)
+        secrets += _secret_files(os.path.join(base, "secrets"))
+    except OSError as error:
+        unread.append(str(error))
+    if unread:
+        files["unread.json"] = json.dumps(unread, indent=2)
+    return {
+        "packed": _bundle.pack(
+            {name: _redaction.redacted(text, secrets) for name, text in files.items()}
+        ),
+        "tails": {
+            name: [_redaction.redacted(line, secrets) for line in lines]
+            for name, lines in tails.items()
+        },
+    }
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "cluster": {"type": "str", "required": True},
+            "directory": {"type": "path", "required": True},
+            "dest": {"type": "str"},
+            "documents": {"type": "dict", "default": {}},
+        },
+        supports_check_mode=True,
+    )
+    engine = _engine.Engine()
+    module.exit_json(
+        changed=False,
+        **collect(engine, module.params["cluster"], os.path.abspath(module.params["directory"])),
+    )
+
+
+if __name__ == "__main__":
+    main()

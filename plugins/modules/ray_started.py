@@ -1,0 +1,143 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Module: wait until the Ray container of a host has started its Ray, or say at once why it will not."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ray_started
+short_description: Wait until the Ray container of a host has started its Ray
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+description:
+  - Follows the log of the container until Ray says that it has started.
+  - Fails as soon as the container exits, with the cause where its log names a known one, else with its last
+    lines.
+attributes:
+  check_mode:
+    description: Waits for nothing in check mode, since nothing was started.
+    support: full
+options:
+  host:
+    description: Name of the host, as messages are to call it.
+    type: str
+    required: true
+  container:
+    description: Name of the container.
+    type: str
+    required: true
+  timeout:
+    description: Seconds after which a container that neither starts its Ray nor exits is given up.
+    type: int
+    default: 120
+  fresh:
+    description: Whether the container was made just now, so that any restart is one too many.
+    type: bool
+    default: true
+"""
+
+EXAMPLES = r"""
+- name: Wait until Ray has started
+  samewire.vllm.ray_started:
+    host: "{{ inventory_hostname }}"
+    container: spark-pair-ray
+"""
+
+RETURN = r"""
+findings:
+  description: Known faults that the log betrays, where Ray did not start.
+  returned: failure
+  type: list
+  elements: dict
+"""
+
+import calendar
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _bundle, _diagnosis, _engine
+
+_PAUSE = 0.3
+_LINES = 20_000
+_SHOWN = 15
+# A container that runs for so many seconds has started; the log may no longer hold the line that says so.
+_SETTLED = 600
+# Printed by `ray start` of every release on head and workers; source: ray/scripts/scripts.py.
+_STARTED = "Ray runtime started"
+
+
+def look(engine: _engine.Engine, name: str, restarts: int) -> tuple[bool, str, list[str]]:
+    """Return whether Ray has started, why it will not, and its lines; restarts: those to be let pass."""
+    state = engine.container(name)
+    if state is None:
+        return False, f"there is no container {name}", []
+    # Docker's timestamps sort like text; what an earlier start said does not count.
+    begun = state["State"]["StartedAt"][:19]
+    stamped = [line.partition(" ") for line in engine.log_tail(name, _LINES, timestamps=True)]
+    lines = [text for stamp, _, text in stamped if stamp[:19] >= begun]
+    status = state["State"]["Status"]
+    if status == "running" and (_age(begun) > _SETTLED or any(_STARTED in line for line in lines)):
+        return True, "", []
+    problem = ""
+    if status in ("exited", "dead"):
+        problem = f"container {name} exited with code {state['State']['ExitCode']}"
+    elif state["RestartCount"] > restarts:
+        problem = f"container {name} ended and was restarted"
+    return False, problem, [text for _, _, text in stamped]
+
+
+def _age(begun: str) -> float:
+    """Return the seconds since a time of Docker, which is UTC."""
+    return time.time() - calendar.timegm(time.strptime(begun, "%Y-%m-%dT%H:%M:%S"))
+
+
+def _message(host: str, problem: str, lines: list[str], findings: list[dict[str, Any]]) -> str:
+    said = [f"{host}: Ray does not start: {problem}"]
+    if findings:
+        return "\n".join(said + _bundle.told(findings[0]))
+    return "\n".join(said + [f"  {line}" for line in lines[-_SHOWN:]])
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "host": {"type": "str", "required": True},
+            "container": {"type": "str", "required": True},
+            "timeout": {"type": "int", "default": 120},
+            "fresh": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    if module.check_mode:
+        module.exit_json(changed=False)
+    name, timeout = module.params["container"], module.params["timeout"]
+    engine = _engine.Engine()
+    end = time.monotonic() + timeout
+    try:
+        known = (
+            0 if module.params["fresh"] else (engine.container(name) or {}).get("RestartCount", 0)
+        )
+        while True:
+            started, problem, lines = look(engine, name, known)
+            if started:
+                module.exit_json(changed=False)
+            if not problem and time.monotonic() > end:
+                problem = f"container {name} has not started it after {timeout} s"
+            if problem:
+                break
+            time.sleep(_PAUSE)
+    except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
+        problem, lines = f"Docker does not answer ({error})", []
+    findings = _diagnosis.to_json(_diagnosis.diagnose([(name, "\n".join(lines))]))["findings"]
+    module.fail_json(
+        msg=_message(module.params["host"], problem, lines, findings), findings=findings
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which ports must be free where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.samewire.vllm.plugins.filter.node_ports import FilterModule
+
+
+def own(**changes: Any) -> dict[str, Any]:
+    return {"ray_node_port": 6379, "vllm_server_port": 8000, **changes}
+
+
+def test_ports_of_the_head_and_of_a_worker() -> None:
+    fixed = ["--node-manager-port=7001", "--object-manager-port", "7002", "--metrics-export-port=0"]
+    ranges = ["--min-worker-port=20000", "--max-worker-port=20999", "--num-cpus=2", "--block"]
+    settings = {
+        "node0": own(ray_head_extra_args=["--dashboard-port=8265", "--ray-client-server-port"]),
+        "node1": own(
+            ray_node_extra_args=fixed + ranges,
+            ray_worker_extra_args=["--dashboard-agent-grpc-port=9"],
+        ),
+    }
+    assert FilterModule().filters()["node_ports"](settings, "node0") == {
+        "node0": {
+            6379: ["the Ray head", "ray_node_port"],
+            8000: ["the vLLM API", "vllm_server_port"],
+            8265: ["Ray's dashboard", "ray_head_extra_args"],
+        },
+        "node1": {
+            9: ["Ray's dashboard agent grpc", "ray_worker_extra_args"],
+            7001: ["Ray's node manager", "ray_node_extra_args"],
+            7002: ["Ray's object manager", "ray_node_extra_args"],
+        },
+    }

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a model as they lie on a disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+from typing import Any
+
+import pytest
+
+from ansible_collections.samewire.vllm.plugins.modules import weights_info
+from tests.unit.modules import run_module
+
+
+def safetensors(size: int) -> bytes:
+    header = json.dumps({"x": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}}).encode()
+    return len(header).to_bytes(8, "little") + header + bytes(size)
+
+
+@pytest.fixture
+def model(tmp_path: pathlib.Path) -> pathlib.Path:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "README.md").write_text("a model")
+    (tmp_path / ".hidden.json").write_text("{}")
+    (tmp_path / "model-1.safetensors").write_bytes(safetensors(100))
+    return tmp_path
+
+
+def read(path: pathlib.Path) -> dict[str, Any]:
+    found = run_module("weights_info", path=str(path))
+    assert found["changed"] is False
+    return dict(found["weights"])
+
+
+def test_a_whole_model(model: pathlib.Path) -> None:
+    shard = safetensors(100)
+    assert read(model) == {
+        "exists": True,
+        "folder": True,
+        "reason": None,
+        "files": {
+            "config.json": {"size": 2, "hash": hashlib.sha256(b"{}").hexdigest()},
+            "model-1.safetensors": {"size": len(shard), "hash": hashlib.sha256(shard).hexdigest()},
+        },
+        "missing": {},
+        "broken": {},
+    }
+
+
+def test_no_model(tmp_path: pathlib.Path) -> None:
+    assert read(tmp_path / "absent") == {"exists": False}
+
+
+def test_one_file(model: pathlib.Path) -> None:
+    found = read(model / "model-1.safetensors")
+    assert (found["folder"], list(found["files"])) == (False, ["model-1.safetensors"])
+
+
+def test_what_the_index_misses(model: pathlib.Path) -> None:
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+    (model / "model.safetensors.index.json").write_text(json.dumps(index))
+    (model / "model-2.safetensors").symlink_to(model / "gone")
+    missing = {"model.safetensors.index.json": ["model-2.safetensors"]}
+    assert read(model)["missing"] == missing
+
+
+def test_an_index_that_is_none(model: pathlib.Path) -> None:
+    (model / "model.safetensors.index.json").write_text("{}")
+    missing = {"model.safetensors.index.json": ["nothing (it has no weight_map)"]}
+    assert read(model)["missing"] == missing
+
+
+@pytest.mark.parametrize("cut", [0, 4, 20, 150])
+def test_a_download_that_ended_early(model: pathlib.Path, cut: int) -> None:
+    whole = safetensors(100)
+    (model / "model-1.safetensors").write_bytes(whole[:cut])
+    expected = len(whole) if cut == 150 else None
+    assert read(model)["broken"] == {"model-1.safetensors": [expected, cut]}
+
+
+@pytest.mark.parametrize("place", [0, (19 << 20) + 5, -1])
+def test_a_large_file_is_sampled_at_its_start_middle_and_end(
+    model: pathlib.Path, place: int
+) -> None:
+    file = model / "model.bin"
+    with file.open("wb") as stream:
+        stream.truncate(40 << 20)
+    before = weights_info.read(str(model))["files"]["model.bin"]
+    with file.open("r+b") as stream:
+        stream.seek(place, os.SEEK_END if place < 0 else os.SEEK_SET)
+        stream.write(b"x")
+    after = weights_info.read(str(model))["files"]["model.bin"]
+    assert before["size"] == after["size"] == 40 << 20
+    assert before["hash"] != after["hash"]
+
+
+def test_a_folder_that_may_not_be_read(
+    model: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    assert weights_info.read(str(model))["reason"] == f"[Errno 13] Permission denied: '{model}'"
