@@ -101,7 +101,7 @@ namespace-test: $(STAMP) programs ## Faults of the wire, in network namespaces: 
 .PHONY: lab-test
 lab-test: $(STAMP) ## Boot the lab, test it, deploy on it and verify
 	$(call timed,lab up,samewire lab up)
-	$(call timed,lab tests,pytest tests/lab -m "not deploys" --junitxml=$(RESULTS)/lab.xml)
+	$(call timed,lab tests,pytest tests/lab -m "not deploys and not faults" --junitxml=$(RESULTS)/lab.xml)
 	$(call timed,molecule default,$(molecule) test -s default)
 	$(call timed,deployments,pytest tests/lab -m deploys --junitxml=$(RESULTS)/deployments.xml)
 
@@ -110,6 +110,7 @@ test: programs lint unit namespace-test lab-test ## Everything that a change mus
 
 .PHONY: test-all
 test-all: test ## test, and the slow scenarios
+	$(call timed,faults,pytest tests/lab -m faults -rP --junitxml=$(RESULTS)/faults.xml)
 
 .PHONY: clean
 clean: ## Remove what the targets made in this folder
