@@ -66,21 +66,13 @@ def proof_problems(
     censuses: Mapping[str, list[dict[str, Any]]],
 ) -> list[str]:
     """Return a sentence for each difference; see `_proof`."""
-    addresses = {
-        host: [
-            address
-            for interface in said.get("interfaces") or []
-            for address in interface.get("addresses") or []
-        ]
-        for host, said in facts.items()
-    }
     return [
         *_proof.node_problems(
             plan,
             {host: int(count) for host, count in gpus.items()},
             {address: int(count) for address, count in registered.items()},
         ),
-        *_proof.stray_connections(plan, addresses, censuses),
+        *_proof.stray_connections(plan, _proof.addresses_of(facts), censuses),
     ]
 
 

@@ -38,6 +38,18 @@ def node_problems(
     return problems
 
 
+def addresses_of(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return all addresses of each host, with their prefix, from its facts."""
+    return {
+        host: [
+            address
+            for interface in said.get("interfaces") or []
+            for address in interface.get("addresses") or []
+        ]
+        for host, said in facts.items()
+    }
+
+
 def _owners(addresses: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Return the host by address; an address that two hosts have, as docker0's, belongs to none."""
     owners: dict[str, set[str]] = {}
@@ -56,21 +68,53 @@ def stray_connections(
 
     addresses: all addresses of each host; censuses: established connections of each host.
     """
-    planned = {host: str(entry["address"]) for host, entry in plan["hosts"].items()}
-    owners = _owners(addresses)
-    strays = {
-        (host, owners[connection["remote"]], connection["local"], connection["remote"])
-        for host, connections in censuses.items()
-        for connection in connections
-        if owners.get(connection["remote"], host) != host
-        and (connection["local"], connection["remote"])
-        != (planned[host], planned[owners[connection["remote"]]])
-    }
+    planned = _planned(plan)
     return [
         f"{host}: is connected to {peer} from {local} to {remote}, expected from {planned[host]} to "
         f"{planned[peer]} on the interconnect; see what uses it with ss -tnp dst {remote} on {host}"
-        for host, peer, local, remote in sorted(strays)
+        for host, peer, local, remote in _strays(planned, addresses, censuses)
     ]
+
+
+def waits_in_vain(
+    plan: Mapping[str, Any],
+    addresses: Mapping[str, Iterable[str]],
+    pending: Mapping[str, Iterable[Connection]],
+) -> list[str]:
+    """Return a sentence for each member that another cannot reach where it looks for it.
+
+    pending: connections of each host that nobody answered yet. Outside the interconnect they are
+    what a silent start waits for.
+    """
+    planned = _planned(plan)
+    return [
+        f"{host}: waits in vain for {peer} at {remote} (from {local}), expected {planned[peer]} on the "
+        f"interconnect; see what asks with ss -tnp state syn-sent on {host}"
+        for host, peer, local, remote in _strays(planned, addresses, pending)
+    ]
+
+
+def _planned(plan: Mapping[str, Any]) -> dict[str, str]:
+    return {host: str(entry["address"]) for host, entry in plan["hosts"].items()}
+
+
+def _strays(
+    planned: Mapping[str, str],
+    addresses: Mapping[str, Iterable[str]],
+    censuses: Mapping[str, Iterable[Connection]],
+) -> list[tuple[str, str, str, str]]:
+    """Return host, peer, local and remote address of what runs between members off the interconnect."""
+    owners = _owners(addresses)
+    return sorted(
+        {
+            (host, owners[connection["remote"]], connection["local"], connection["remote"])
+            for host, connections in censuses.items()
+            for connection in connections
+            if owners.get(connection["remote"], host) != host
+            and (connection["local"], connection["remote"])
+            != (planned[host], planned[owners[connection["remote"]]])
+        }
+    )
 
 
 def record(

@@ -43,6 +43,8 @@ RULES = (
                 lines=3,
                 less=("nodes", "addresses"),
             ),
+            # What the kernel says of a silent start: written by role diagnosis (_proof.waits_in_vain).
+            Signature("waits in vain for", r"waits in vain for \S+ at \S+ .* on the interconnect"),
             # Ray prints these while a node starts, too.
             Signature("find the matched raylet", strength=LIKELY),
             Signature("cannot find a local raylet with the same address", strength=LIKELY),

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 ESTABLISHED = "01"
+SYN_SENT = "02"
 LISTEN = "0A"
 
 

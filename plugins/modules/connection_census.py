@@ -40,6 +40,11 @@ connections:
   elements: dict
   sample:
     - {local: 192.168.200.12, local_port: 6379, remote: 192.168.200.13, remote_port: 40312}
+pending:
+  description: Connections that this host asked for and that nobody has answered yet, in the same form.
+  returned: always
+  type: list
+  elements: dict
 """
 
 import ipaddress
@@ -50,7 +55,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import _sockets
 
 
-def _connections(excluded: set[int]) -> list[dict[str, Any]]:
+def connections(state: str, excluded: set[int]) -> list[dict[str, Any]]:
+    """Return the connections of this host in a state, but those within the host and of some ports."""
     found = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -60,7 +66,7 @@ def _connections(excluded: set[int]) -> list[dict[str, Any]]:
             continue
         for entry in sockets:
             ends = (entry.local, entry.local_port, entry.remote, entry.remote_port)
-            if entry.state != _sockets.ESTABLISHED or {ends[1], ends[3]} & excluded:
+            if entry.state != state or {ends[1], ends[3]} & excluded:
                 continue
             if not ipaddress.ip_address(entry.remote).is_loopback:
                 found.add(ends)
@@ -76,7 +82,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    module.exit_json(changed=False, connections=_connections(set(module.params["exclude_ports"])))
+    excluded = set(module.params["exclude_ports"])
+    module.exit_json(
+        changed=False,
+        connections=connections(_sockets.ESTABLISHED, excluded),
+        pending=connections(_sockets.SYN_SENT, excluded),
+    )
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ findings:
   type: list
   elements: dict
 log:
-  description: The last lines of the log, where there is a problem.
+  description: The last lines of the log.
   returned: always
   type: list
   elements: str
@@ -166,7 +166,7 @@ def _result(
         "standing": _startup.standing(progress),
         "joined": _startup.joined(progress),
         "findings": _diagnosis.to_json(findings or [])["findings"],
-        "log": (lines or [])[-_SHOWN:] if problem else [],
+        "log": (lines or [])[-_SHOWN:],
     }
 
 

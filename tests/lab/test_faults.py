@@ -58,7 +58,7 @@ MANAGEMENT = {"node0": "10.213.1.180", "node1": "10.213.1.181"}
 FAULTS = [
     Fault(
         "VLLM_HOST_IP unset on all nodes",
-        r"joining the ranks|wrong_interface_selected|vllm_startup_deadlock",
+        r"node_ip_mismatch",
         within=240,
         ray=dict.fromkeys(HOSTS, UNSET),
         vllm=UNSET,

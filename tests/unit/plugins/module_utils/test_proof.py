@@ -66,6 +66,20 @@ def test_one_connection_on_management_is_found_on_both_ends() -> None:
     ]
 
 
+def test_a_silent_start_waits_for_an_address_off_the_interconnect() -> None:
+    pending = {
+        "spark1": [
+            connection("10.1.230.181", "10.1.230.180"),
+            connection("192.168.200.13", "192.168.200.12"),
+            connection("10.1.230.181", "10.1.230.9"),
+        ]
+    }
+    assert _proof.waits_in_vain(plan(), ADDRESSES, pending) == [
+        "spark1: waits in vain for spark0 at 10.1.230.180 (from 10.1.230.181), expected 192.168.200.12 on "
+        "the interconnect; see what asks with ss -tnp state syn-sent on spark1"
+    ]
+
+
 def test_the_record() -> None:
     found = _proof.record(
         plan(),
