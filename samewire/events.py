@@ -82,6 +82,8 @@ class Phase:
     """Tasks that changed something, counted per host."""
     steps: tuple[str, ...] = ()
     """What a long task says of itself while it runs, as "node0: loading weights 12/39 (40 s)"."""
+    notes: tuple[str, ...] = ()
+    """What the playbook wants a person to know, a sentence each."""
     down: frozenset[str] = frozenset()
     """Hosts that failed in this phase and were not rescued."""
 
@@ -171,7 +173,9 @@ def advance(progress: Progress, event: Event) -> Progress:
             tried = f"{event.host}: {event.task} (try {result['attempts']} of {result['retries']})"
             return _in_phase(progress, task=tried)
         case "runner_on_ok":
-            return _in_phase(progress, changed=progress.phases[-1].changed + event.changed)
+            phase = progress.phases[-1]
+            changed = phase.changed + event.changed
+            return _in_phase(progress, changed=changed, notes=(*phase.notes, *_notes(event)))
         case "runner_on_failed" | "runner_on_unreachable" if not event.data.get("ignore_errors"):
             failure = _failure(event, phase=len(progress.phases) - 1)
             progress = _in_phase(progress, down=progress.phases[-1].down | {event.host})
@@ -263,6 +267,15 @@ def _texts(message: object) -> tuple[str, ...]:
         return tuple(line for part in message for line in _texts(part))
     lines = str(message if message is not None else "").splitlines()
     return tuple(line.strip() for line in lines if line.strip())
+
+
+def _notes(event: Event) -> tuple[str, ...]:
+    message = event.result.get("msg")
+    said = str(event.data.get("task_action", "")).rpartition(".")[2] == "debug"
+    # Notes are lists of sentences; what is shown as a mapping is the result, which has a form of its own.
+    if not said or not isinstance(message, list):
+        return ()
+    return tuple(f"{event.host}: {line}" for line in _texts(message))
 
 
 def _complaint(stdout: str) -> str:

@@ -97,6 +97,8 @@ class _Plain:
                 self._line(phase.started, f"{phase.title} …")
             for step in phase.steps[len(before.steps) if before else 0 :]:
                 self._line(Event.parse(event).created, f"  {step}")
+            for note in phase.notes[len(before.notes) if before else 0 :]:
+                self._line(Event.parse(event).created, f"  Note: {note}")
             if phase.hosts and phase.ended is not None and not (before and before.ended):
                 self._line(phase.ended, f"{phase.title} … {_outcome(phase)}")
         self._shown = progress.phases
@@ -119,6 +121,8 @@ class _Lively:
         ended = [phase for phase in progress.phases if phase.ended is not None]
         for phase in ended[self._printed :]:
             self._console.print(_ended_line(phase))
+            for note in phase.notes:
+                self._console.print(Text(f"  Note: {note}", style="dim"))
         self._printed = len(ended)
         running = [phase for phase in progress.phases if phase.ended is None]
         self._live.update(_Running(running[0]) if running else Text(""))

@@ -45,6 +45,7 @@ _value:
     - variable: NCCL_SOCKET_IFNAME
       image: enp1s0f1np1
       given: =enp1s0f0np0
+      message: the image sets NCCL_SOCKET_IFNAME='enp1s0f1np1'; the containers get '=enp1s0f0np0'
 """
 
 from collections.abc import Mapping, Sequence

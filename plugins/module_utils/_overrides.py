@@ -53,17 +53,21 @@ def baked_variables(
     """Return what an image sets and a container is given otherwise, by name of the variable.
 
     image: NAME=VALUE lines, Config.Env of `docker image inspect`; environment: of node_environment.
-    An entry has variable, image, and given, which is None where the entry point removes it.
+    An entry has variable, image, given, which is None where the entry point removes it, and message.
     """
     baked = dict(line.split("=", 1) for line in image if "=" in line)
     removed = set(environment.get("SAMEWIRE_UNSET", "").split())
     return [
-        {
-            "variable": name,
-            "image": _environment.shown(name, baked[name]),
-            "given": _environment.shown(name, environment[name]) if name in environment else None,
-        }
+        _baked(name, baked[name], environment.get(name))
         for name in sorted(baked)
-        if (name in environment and environment[name] != baked[name])
+        if environment.get(name, baked[name]) != baked[name]
         or (name in removed and name not in environment)
     ]
+
+
+def _baked(name: str, image: str, given: str | None) -> dict[str, str | None]:
+    image = _environment.shown(name, image)
+    given = None if given is None else _environment.shown(name, given)
+    instead = "the entry point removes it" if given is None else f"the containers get {given!r}"
+    message = f"the image sets {name}={image!r}; {instead}"
+    return {"variable": name, "image": image, "given": given, "message": message}

@@ -106,3 +106,18 @@ def test_what_a_long_task_says_of_itself(said: str, steps: int, fraction: float 
     phase = advance(progress, Event("verbose", 1.0, said, {})).phases[-1]
     assert phase.steps == (said.strip(),) * steps
     assert phase.fraction == fraction
+
+
+@pytest.mark.parametrize(
+    ("message", "notes"),
+    [
+        (["the image sets A='1'; the containers get '2'"], 1),
+        ({"url": "http://10.0.0.1:8000"}, 0),
+        ("Hello", 0),
+    ],
+)
+def test_notes_of_the_playbook(message: object, notes: int) -> None:
+    progress = Progress(phases=(Phase("Start the Ray head", 0.0, hosts=("node0",)),))
+    data = {"host": "node0", "task_action": "ansible.builtin.debug", "res": {"msg": message}}
+    phase = advance(progress, Event("runner_on_ok", 1.0, "", data)).phases[-1]
+    assert phase.notes == ("node0: the image sets A='1'; the containers get '2'",) * notes

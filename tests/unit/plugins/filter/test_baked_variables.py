@@ -10,6 +10,11 @@ from ansible_collections.samewire.vllm.plugins.filter.baked_variables import bak
 def test_baked_variables_takes_what_docker_prints() -> None:
     given = {"GLOO_SOCKET_IFNAME": "eth1"}
     assert baked_variables(["GLOO_SOCKET_IFNAME=eth0"], given) == [
-        {"variable": "GLOO_SOCKET_IFNAME", "image": "eth0", "given": "eth1"}
+        {
+            "variable": "GLOO_SOCKET_IFNAME",
+            "image": "eth0",
+            "given": "eth1",
+            "message": "the image sets GLOO_SOCKET_IFNAME='eth0'; the containers get 'eth1'",
+        }
     ]
     assert baked_variables(None, given) == []

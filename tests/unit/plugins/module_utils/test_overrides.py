@@ -56,6 +56,10 @@ def test_an_error_stays_the_error() -> None:
     assert _overrides.with_overrides(error, {"spark0": {"VLLM_HOST_IP": "x"}}) == error
 
 
+def without_message(entry: dict[str, str | None]) -> dict[str, str | None]:
+    return {name: value for name, value in entry.items() if name != "message"}
+
+
 def test_what_an_image_bakes_in() -> None:
     given = _environment.node_environment(plan(), "spark0", "spark0")
     image = [
@@ -67,7 +71,7 @@ def test_what_an_image_bakes_in() -> None:
         "NCCL_IB_HCA=",
         "EMPTY",
     ]
-    assert _overrides.baked_variables(image, given) == [
+    assert [without_message(each) for each in _overrides.baked_variables(image, given)] == [
         {"variable": "NCCL_COMM_ID", "image": "10.0.0.1:29500", "given": None},
         {"variable": "NCCL_IB_HCA", "image": "", "given": None},
         {"variable": "NCCL_SOCKET_IFNAME", "image": "enp1s0f1np1", "given": "=enp1s0f0np0"},
@@ -75,11 +79,27 @@ def test_what_an_image_bakes_in() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (
+            "NCCL_SOCKET_IFNAME=enp1s0f1np1",
+            "the image sets NCCL_SOCKET_IFNAME='enp1s0f1np1'; the containers get '=enp1s0f0np0'",
+        ),
+        ("NCCL_COMM_ID=a:1", "the image sets NCCL_COMM_ID='a:1'; the entry point removes it"),
+    ],
+)
+def test_what_gives_way_is_one_sentence(image: str, message: str) -> None:
+    given = _environment.node_environment(plan(), "spark0", "spark0")
+    assert [each["message"] for each in _overrides.baked_variables([image], given)] == [message]
+
+
 def test_a_variable_of_the_user_is_given_in_place_of_the_images() -> None:
     given = _environment.node_environment(
         plan(), "spark0", "spark0", overrides={"NCCL_DEBUG": "INFO", "MASTER_PORT": "1"}
     )
-    assert _overrides.baked_variables(["NCCL_DEBUG=WARN", "MASTER_PORT=2"], given) == [
+    found = _overrides.baked_variables(["NCCL_DEBUG=WARN", "MASTER_PORT=2"], given)
+    assert [without_message(each) for each in found] == [
         {"variable": "MASTER_PORT", "image": "2", "given": "1"},
         {"variable": "NCCL_DEBUG", "image": "WARN", "given": "INFO"},
     ]
