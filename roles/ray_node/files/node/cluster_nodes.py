@@ -62,6 +62,11 @@ def differences(expected, nodes):
     return clauses
 
 
+# When as many nodes as planned have joined, but others, nobody else is to come. Ray forgets a node that
+# left within some seconds.
+_SETTLED = 15
+
+
 class Unplanned(Exception):
     """Ray does not answer, or its nodes are not the planned ones; the message is one sentence."""
 
@@ -96,18 +101,20 @@ def wait(expected, timeout):
     """Return when the nodes that are alive are the expected ones; raise Unplanned after the timeout."""
     import ray
 
-    deadline = time.monotonic() + timeout
+    begun = changed = time.monotonic()
     said = None
     connect(timeout)
     try:
         while missing := differences(expected, ray.nodes()):
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            complete = len(alive(ray.nodes())) >= len(expected)
+            if now > begun + timeout or (complete and said == missing and now > changed + _SETTLED):
                 raise Unplanned(
-                    f"the nodes of Ray are not the planned ones after {timeout} s: "
+                    f"the nodes of Ray are not the planned ones after {now - begun:.0f} s: "
                     f"{'; '.join(missing)}; look at the logs of the Ray containers"
                 )
             if missing != said:
-                said = missing
+                said, changed = missing, now
                 print(f"samewire: waiting for the planned nodes: {'; '.join(missing)}", flush=True)
             time.sleep(1)
     finally:
