@@ -53,7 +53,7 @@ class Fault:
 
 
 UNSET = "environment.pop('VLLM_HOST_IP', None)"
-MANAGEMENT = {"node0": "10.213.1.180", "node1": "10.213.1.181"}
+UNANSWERED = r"node\d to node\d: TCP to \S+ ports .* is not answered, expected a connection"
 
 FAULTS = [
     Fault(
@@ -99,14 +99,14 @@ FAULTS = [
     ),
     Fault(
         "a one-way firewall on the fabric",
-        r"node1.*node0|node0.*node1",
+        UNANSWERED,
         within=40,
         do={"node0": "iptables -I INPUT -i enp1s0f0np0 -p tcp -j DROP"},
         undo={"node0": "iptables -D INPUT -i enp1s0f0np0 -p tcp -j DROP"},
     ),
     Fault(
         "the fabric cut after the host was given its address",
-        r"node1",
+        UNANSWERED,
         within=40,
         do={"node1": "ip link set enp1s0f1np1 down"},
         undo={
