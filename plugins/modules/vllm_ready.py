@@ -39,6 +39,10 @@ options:
         other a fifth of it is enough.
     type: int
     default: 600
+  restarts:
+    description: How often Docker had restarted the container before; a further restart is a failure.
+    type: int
+    default: 0
   known:
     description: Progress that the caller knows; the module returns as soon as there is other.
     type: str
@@ -116,13 +120,13 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def _gave_up(name: str, state: dict[str, Any] | None) -> str:
-    """Return how the container gave up, empty while it still tries."""
+def _gave_up(name: str, state: dict[str, Any] | None, restarts: int) -> str:
+    """Return how the container gave up, empty while it still tries; restarts: those of before."""
     if state is None:
         return f"there is no container {name}"
     if state["State"]["Status"] in ("exited", "dead", "restarting"):
         return f"container {name} exited with code {state['State']['ExitCode']}"
-    if state["RestartCount"] > 0:
+    if state["RestartCount"] > restarts:
         return f"container {name} ended and was restarted"
     return ""
 
@@ -136,11 +140,11 @@ def _certain(findings: list[_diagnosis.Finding]) -> bool:
     )
 
 
-def look(engine: _engine.Engine, name: str, url: str) -> dict[str, Any]:
-    """Return what is to be seen of a start right now."""
+def look(engine: _engine.Engine, name: str, url: str, restarts: int = 0) -> dict[str, Any]:
+    """Return what is to be seen of a start right now; restarts: those of before."""
     if _healthy(url):
         return _result(_startup.Progress(phase="ready"), ready=True)
-    gave_up = _gave_up(name, engine.container(name))
+    gave_up = _gave_up(name, engine.container(name), restarts)
     lines = engine.log_tail(name, _LINES) if gave_up != f"there is no container {name}" else []
     diagnosis = _diagnosis.Diagnosis()
     diagnosis.read(name, ["\n".join(lines).encode()])
@@ -178,6 +182,7 @@ def main() -> None:
             "url": {"type": "str", "required": True},
             "timeout": {"type": "int", "default": 1800},
             "stall_timeout": {"type": "int", "default": 600},
+            "restarts": {"type": "int", "default": 0},
             "known": {"type": "str", "default": ""},
             "seconds": {"type": "float", "default": 5.0},
         },
@@ -187,7 +192,12 @@ def main() -> None:
     end = time.monotonic() + module.params["seconds"]
     try:
         while True:
-            seen = look(engine, module.params["container"], module.params["url"].rstrip("/"))
+            seen = look(
+                engine,
+                module.params["container"],
+                module.params["url"].rstrip("/"),
+                module.params["restarts"],
+            )
             news = seen["ready"] or seen["problem"] or seen["progress"] != module.params["known"]
             if news or time.monotonic() > end:
                 break

@@ -67,6 +67,17 @@ def test_a_container_that_gave_up(state: dict[str, Any] | None, problem: str) ->
     assert seen["log"] == ([f"line {number}" for number in range(5, 20)] if state else [])
 
 
+@pytest.mark.parametrize(
+    ("restarts", "problem"),
+    [(1, ""), (0, "container pair-vllm ended and was restarted")],
+)
+def test_only_restarts_of_this_start_count(restarts: int, problem: str) -> None:
+    state = {"State": {"Status": "running", "ExitCode": 0}, "RestartCount": 1}
+    engine = Engine(state, "Initializing a V1 LLM engine")
+    seen = vllm_ready.look(engine, "pair-vllm", NOWHERE, restarts)  # type: ignore[arg-type]
+    assert seen["problem"] == problem
+
+
 def test_a_known_fault_ends_the_wait_while_the_container_still_waits() -> None:
     seen = look(
         RUNNING,
