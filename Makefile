@@ -85,7 +85,7 @@ unit: $(STAMP) ## Tests that need neither Docker nor the lab
 	$(call timed,unit tests,pytest tests/unit tests/driver --junitxml=$(RESULTS)/unit.xml)
 
 # What the tests need beside Python, installed where this may be done: Debian or Ubuntu, as root.
-programs = missing=$$(for p in chromium iptables; do command -v $$p >/dev/null || echo $$p; done); \
+programs = missing=$$(for p in chromium iptables sshd; do command -v $$p >/dev/null || echo $${p/sshd/openssh-server}; done); \
 	test -z "$$missing" || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; } || \
 	echo "Not installed: $$missing; the tests that need them are skipped." >&2
@@ -101,7 +101,7 @@ namespace-test: $(STAMP) programs ## Faults of the wire, in network namespaces: 
 .PHONY: lab-test
 lab-test: $(STAMP) ## Boot the lab, test it, deploy on it and verify
 	$(call timed,lab up,samewire lab up)
-	$(call timed,lab tests,pytest tests/lab -m "not deploys and not faults" --junitxml=$(RESULTS)/lab.xml)
+	$(call timed,lab tests,pytest tests/lab -m "not deploys and not faults and not heals" --junitxml=$(RESULTS)/lab.xml)
 	$(call timed,molecule default,$(molecule) test -s default)
 	$(call timed,deployments,pytest tests/lab -m deploys --junitxml=$(RESULTS)/deployments.xml)
 
@@ -111,6 +111,7 @@ test: programs lint unit namespace-test lab-test ## Everything that a change mus
 .PHONY: test-all
 test-all: test ## test, and the slow scenarios
 	$(call timed,faults,pytest tests/lab -m faults -rP --junitxml=$(RESULTS)/faults.xml)
+	$(call timed,healing,pytest tests/lab -m heals -rP --junitxml=$(RESULTS)/healing.xml)
 
 .PHONY: clean
 clean: ## Remove what the targets made in this folder

@@ -258,7 +258,12 @@ def _illness(host: str, listener: Listener, probe: Probe | None) -> str | None:
             f"{host}: {listener.interface} has no carrier, expected a link for {listener.address}; "
             "check its cable and the port at the other end"
         )
-    if probe is not None and probe.duplicate is not None:
+    if probe is None:
+        return (
+            f"{host}: what listened at {where} was gone before it tried the others, expected it to wait "
+            f"for that; run the proof again, with more wire_listen_timeout where {host} is slow"
+        )
+    if probe.duplicate is not None:
         return (
             f"{host}: {where} is also claimed by the machine with the MAC address "
             f"{probe.duplicate}, expected {host} alone; give one of them another address"

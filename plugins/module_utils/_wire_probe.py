@@ -7,6 +7,11 @@ tells the planned host from another one with its address, and the time of its cl
 SIZE bytes in one segment and gets `ok`. A host that is through says `done NAME`; the listener ends
 with the last of them, or when its own host asks for it, or when its time is over.
 
+One host has all listeners do the same to all others, so that none of them must be asked through
+Ansible: `probe SIZE DIGEST` and SIZE bytes of JSON, answered by `ok`, then by `probed SIZE DIGEST`
+and what was seen, which the asking host ends with `heard`. The digest is an HMAC under a key that
+only the controller hands out and that never crosses the interconnect.
+
 TCP segments carry the don't-fragment bit (tcp(7), ip_no_pmtu_disc), so a segment of full size
 proves the path MTU also where UDP is not let through.
 """
@@ -16,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hmac
 import ipaddress
 import json
 import os
@@ -25,6 +31,7 @@ import struct
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Callable
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _wire as wire
@@ -34,8 +41,10 @@ REPLY_SECONDS = 4.0  # a loaded host may be slow to say who it is
 PACKET_SECONDS = 0.8
 SECOND_PACKET_SECONDS = 2.0
 ARP_SECONDS = 0.3
+ASK_SECONDS = 15.0  # more than all of the above together
 AT_ONCE = 128  # peers, so that the usual limit of 1024 open files holds
 _LINE = 256
+_LONGEST = 1 << 24  # bytes of JSON, enough for more hosts than have fitted into one segment
 
 _ARP = 0x0806
 _ARP_FORM = struct.Struct("!HHBBH6s4s6s4s")
@@ -86,10 +95,18 @@ def listen(
 
 
 def serve(
-    listener: wire.Listener, sockets: Iterable[socket.socket], peers: Iterable[str], seconds: float
+    listener: wire.Listener,
+    key: str,
+    sockets: Iterable[socket.socket],
+    peers: Iterable[str],
+    seconds: float,
+    run: Run,
 ) -> None:
-    """Answer on the sockets until all peers are through, or the time is over."""
-    asyncio.run(_serve(listener.nonce, list(sockets), set(peers), seconds))
+    """Answer on the sockets until all peers are through, or the time is over.
+
+    A peer of the own name is through when somebody heard what this host saw of the others.
+    """
+    asyncio.run(_serve(listener, key, list(sockets), set(peers), seconds, run))
 
 
 def end(listener: wire.Listener) -> None:
@@ -97,7 +114,19 @@ def end(listener: wire.Listener) -> None:
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
         client.settimeout(CONNECT_SECONDS)
         client.connect(_bell(listener.nonce))
+        client.sendall(b"end\n")
         client.recv(1)
+
+
+def ask(
+    host: str, listeners: Mapping[str, wire.Listener], keys: Mapping[str, str]
+) -> dict[str, wire.Probe]:
+    """Have the hosts of the keys try all others, and return what those saw that could be asked.
+
+    The own listener is asked on the host itself, which no firewall hinders, the others over the
+    interconnect. Takes what `probe` takes, and some seconds more where somebody does not answer.
+    """
+    return asyncio.run(_ask_all(host, listeners, keys))
 
 
 def probe(
@@ -159,41 +188,62 @@ def _first_free(address: str, text: str) -> tuple[wire.Port, socket.socket | Non
 
 
 async def _serve(
-    nonce: str, sockets: list[socket.socket], awaited: set[str], seconds: float
+    listener: wire.Listener,
+    key: str,
+    sockets: list[socket.socket],
+    awaited: set[str],
+    seconds: float,
+    run: Run,
 ) -> None:
     over = asyncio.Event()
+    tried: asyncio.Future[tuple[str, wire.Probe]] | None = None
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, own: bool = False
+    ) -> None:
+        nonlocal tried
         # A client may vanish, or be no client of ours.
         with contextlib.suppress(OSError, ValueError, EOFError, asyncio.TimeoutError):
             line = await asyncio.wait_for(reader.readline(), seconds)
             verb, _, argument = line.decode("ascii").strip().partition(" ")
             if verb == "hello":
-                writer.write(f"{nonce} {time.time():.6f}\n".encode())
+                writer.write(f"{listener.nonce} {time.time():.6f}\n".encode())
                 size = min(int(argument), 65535)
                 await asyncio.wait_for(reader.readexactly(size), seconds)
                 writer.write(b"ok\n")
             elif verb == "done":
-                awaited.discard(argument)
-                if not awaited:
-                    leave()
+                through(argument)
                 writer.write(b"ok\n")
+            elif verb == "probe":
+                order = await asyncio.wait_for(_unsealed(key, "probe", line, reader), seconds)
+                writer.write(b"ok\n")
+                # Who asks again, since the answer was lost, gets the same: the others may have left.
+                tried = tried or asyncio.ensure_future(asyncio.to_thread(_obey, order, run))
+                host, found = await asyncio.shield(tried)
+                writer.write(_sealed(key, "probed", wire.render_probe(found)))
+                if await asyncio.wait_for(reader.readline(), seconds) == b"heard\n":
+                    through(host)
+            elif verb == "end" and own:
+                leave()
             await writer.drain()
             # The client closes first, so that TIME_WAIT is not on the port that Ray will bind.
             await asyncio.wait_for(reader.read(), 1)
         writer.close()
+
+    def through(host: str) -> None:
+        awaited.discard(host)
+        if not awaited:
+            leave()
 
     def leave() -> None:
         for server in servers:
             server.close()
         over.set()
 
-    def rung(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        leave()
-        writer.close()
-
     servers = [await asyncio.start_server(answer, sock=each) for each in sockets]
-    servers.append(await asyncio.start_unix_server(rung, _bell(nonce)))
+    servers.append(
+        await asyncio.start_unix_server(partial(answer, own=True), _bell(listener.nonce))
+    )
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(over.wait(), seconds)
     leave()
@@ -201,6 +251,74 @@ async def _serve(
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
         await asyncio.wait(others, timeout=1)
+
+
+def _obey(order: Mapping[str, Any], run: Run) -> tuple[str, wire.Probe]:
+    host = order["host"]
+    targets = {name: wire.parse_listener(each) for name, each in order["listeners"].items()}
+    return host, probe(host, targets.pop(host), targets, run)
+
+
+async def _ask_all(
+    host: str, listeners: Mapping[str, wire.Listener], keys: Mapping[str, str]
+) -> dict[str, wire.Probe]:
+    gate = asyncio.Semaphore(AT_ONCE)
+    plain = {name: wire.render_listener(each) for name, each in listeners.items()}
+
+    async def asked(name: str, key: str) -> wire.Probe | None:
+        # Whom it cannot ask is asked on the host itself, and says there what is wrong.
+        with contextlib.suppress(asyncio.TimeoutError, OSError, EOFError, ValueError):
+            async with gate:
+                own = None if name == host else listeners[host].address
+                return await _asked(own, name, listeners[name], key, plain)
+        return None
+
+    # A host that cannot listen has nobody to ask.
+    names = [name for name in keys if listeners[name].problem is None]
+    found = await asyncio.gather(*(asked(name, keys[name]) for name in names))
+    return {name: each for name, each in zip(names, found) if each is not None}
+
+
+async def _asked(
+    source: str | None, name: str, target: wire.Listener, key: str, listeners: Mapping[str, Any]
+) -> wire.Probe:
+    if source is None:
+        reader, writer = await asyncio.open_unix_connection(_bell(target.nonce))
+    else:
+        # Small packets pass where full ones are lost.
+        port, size = target.ports[0].number, wire.MTU_STEPS[0]
+        client = await _connected(source, target.address, port, size)
+        reader, writer = await asyncio.open_connection(sock=client)
+    try:
+        writer.write(_sealed(key, "probe", {"host": name, "listeners": listeners}))
+        if await asyncio.wait_for(reader.readline(), REPLY_SECONDS) != b"ok\n":
+            raise ValueError(f"{target.address} does not take orders")
+        line = await asyncio.wait_for(reader.readline(), ASK_SECONDS)
+        found = await asyncio.wait_for(_unsealed(key, "probed", line, reader), REPLY_SECONDS)
+        writer.write(b"heard\n")
+        await writer.drain()
+        return wire.parse_probe(found)
+    finally:
+        writer.close()
+
+
+def _sealed(key: str, verb: str, content: Mapping[str, Any]) -> bytes:
+    """A line and JSON that only who has the key can have written."""
+    payload = json.dumps(content).encode()
+    return f"{verb} {len(payload)} {_digest(key, verb, payload)}\n".encode() + payload
+
+
+async def _unsealed(key: str, verb: str, line: bytes, reader: asyncio.StreamReader) -> Any:
+    """The inverse of _sealed, for a line that was read already; ValueError where it is not so."""
+    said, size, digest = line.decode("ascii").split()
+    payload = await reader.readexactly(min(int(size), _LONGEST))
+    if said != verb or not hmac.compare_digest(digest, _digest(key, verb, payload)):
+        raise ValueError(f"not sealed with the key of the {verb}")
+    return json.loads(payload)
+
+
+def _digest(key: str, verb: str, payload: bytes) -> str:
+    return hmac.new(key.encode(), verb.encode() + payload, "sha256").hexdigest()
 
 
 async def _cross(

@@ -13,9 +13,15 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Binds the given ports, and one of the kernel's choice, on the interconnect address of the host, returns,
-    and answers in the background until all peers are through with M(samewire.vllm.wire_probe), or until the
-    time is over. Nothing is changed on the host.
+    and answers in the background until all peers are through, or until the time is over. Nothing is changed
+    on the host.
+  - On an order of M(samewire.vllm.wire_probe) that is sealed with the key it connects, once, from the own
+    interconnect address to all ports on which the other hosts listen, and looks who answers, which way the
+    kernel goes, whether a full packet arrives, how far the clocks are apart, and whether another machine
+    claims the own address. A few seconds at most, whatever fails.
   - A port on which another program listens, as Ray of a running cluster, is left to it and reported as live.
+requirements:
+  - iproute2 4.17 or later on the host, for the routes.
 attributes:
   check_mode:
     description: Can run in check mode; it never changes anything.
@@ -38,7 +44,7 @@ options:
     elements: str
     default: []
   peers:
-    description: Names of the hosts that will connect.
+    description: Names of the hosts that will connect; with its own name it waits for an order, too.
     type: list
     elements: str
     default: []
@@ -57,7 +63,7 @@ EXAMPLES = r"""
     address: 192.168.200.12
     interface: enp1s0f0np0
     ports: [6379]
-    peers: [spark1]
+    peers: [spark0, spark1]
   register: wire
 """
 
@@ -76,9 +82,15 @@ listener:
     carries: true
     macs: ["02:00:00:00:00:01"]
     problem: null
+key:
+  description: What M(samewire.vllm.wire_probe) seals its order to this host with; it is worth nothing later.
+  returned: always, but with O(end)
+  type: str
+  sample: 9f86d081884c7d659a2feaa0c55ad015
 """
 
 import os
+import secrets
 import socket
 from collections.abc import Sequence
 
@@ -88,7 +100,12 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _wire, _wire_
 
 
 def _serve_in_background(
-    listener: _wire.Listener, sockets: Sequence[socket.socket], peers: Sequence[str], seconds: int
+    listener: _wire.Listener,
+    key: str,
+    sockets: Sequence[socket.socket],
+    peers: Sequence[str],
+    seconds: int,
+    run: _wire_probe.Run,
 ) -> None:
     """Fork twice, so that Ansible neither waits for the child nor has to reap it."""
     if os.fork():
@@ -101,7 +118,7 @@ def _serve_in_background(
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     try:
-        _wire_probe.serve(listener, sockets, peers, seconds)
+        _wire_probe.serve(listener, key, sockets, peers, seconds, run)
     finally:
         # What the module registered for its own end belongs to the parent.
         os._exit(0)
@@ -123,6 +140,14 @@ def main() -> None:
         required_together=[("address", "interface")],
         supports_check_mode=True,
     )
+
+    def run(argv: Sequence[str], given: str) -> tuple[int, str, str]:
+        program = module.get_bin_path(argv[0], opt_dirs=["/sbin", "/usr/sbin"])
+        if program is None:
+            return 127, "", f"{argv[0]} is not installed"
+        code, out, err = module.run_command([program, *argv[1:]], data=given)
+        return code, out, err
+
     given = module.params
     if given["end"]:
         _wire_probe.end(_wire.parse_listener(given["end"]))
@@ -130,9 +155,10 @@ def main() -> None:
     listener, sockets = _wire_probe.listen(
         given["address"], given["interface"], given["ports"], given["port_ranges"]
     )
+    key = secrets.token_hex(16)
     if listener.problem is None:
-        _serve_in_background(listener, sockets, given["peers"], given["seconds"])
-    module.exit_json(changed=False, listener=_wire.render_listener(listener))
+        _serve_in_background(listener, key, sockets, given["peers"], given["seconds"], run)
+    module.exit_json(changed=False, listener=_wire.render_listener(listener), key=key)
 
 
 if __name__ == "__main__":

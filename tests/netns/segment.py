@@ -49,6 +49,14 @@ class Segment:
         self.hosts[name] = address.split("/")[0]
         return namespace
 
+    def join(self, one: str, interface: str, other: str, network: str) -> None:
+        """Join two namespaces by a link of their own: `network` with .1 at `interface`, .2 at the other."""
+        far = f"to{self._names.index(one)}"
+        self.ip(one, f"link add {interface} type veth peer name {far} netns {other}")
+        for namespace, end, host in ((one, interface, 1), (other, far, 2)):
+            self.ip(namespace, f"address add {network}.{host}/24 dev {end}")
+            self.ip(namespace, f"link set {end} up")
+
     def port_of(self, name: str) -> str:
         """The bridge's port to a host."""
         return f"p{self._names.index(f'{self.tag}-{name}') + 1}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,8 +20,17 @@ RAY_PORT = 6379
 NETWORK = "10.77.0.0/24"
 
 
-def prove(segment: Segment, network: str = NETWORK) -> dict[str, list[str]]:
-    """Prove the wire as the role does; the first host is the head."""
+def prove(
+    segment: Segment,
+    network: str = NETWORK,
+    wrong_keys: Sequence[str] = (),
+    unasked: Sequence[str] | None = None,
+) -> dict[str, list[str]]:
+    """Prove the wire as the role does; the first host is the head, and asks the others.
+
+    wrong_keys: whom the head asks with another key than the right one; unasked: whom it must fail to ask,
+    where that is what is tested.
+    """
     hosts = segment.hosts
     head = next(iter(hosts))
     listening = segment.everywhere(
@@ -32,21 +41,21 @@ def prove(segment: Segment, network: str = NETWORK) -> dict[str, list[str]]:
                 "interface": INTERFACE,
                 "ports": [RAY_PORT] if name == head else [],
                 "port_ranges": ["10002-19999"],
-                "peers": [peer for peer in hosts if peer != name],
+                "peers": list(hosts),
                 "seconds": 20,
             }
             for name, address in hosts.items()
         },
     )
     listeners = {name: result["listener"] for name, result in listening.items()}
-    probed = segment.everywhere(
-        "wire_probe", **{name: {"host": name, "listeners": listeners} for name in hosts}
-    )
-    verdict = wire_verdict(
-        {"network": {"cidr": network}},
-        listeners,
-        {name: result["probe"] for name, result in probed.items()},
-    )
+    keys = {name: result["key"] for name, result in listening.items()}
+    wrong = {name: "0" * len(keys[name]) for name in wrong_keys}
+    probes = ask(segment, head, listeners, {**keys, **wrong})
+    missing = [name for name in hosts if name not in probes]
+    assert unasked is None or missing == list(unasked)
+    for name in missing:
+        probes |= ask(segment, name, listeners, {name: keys[name]})
+    verdict = wire_verdict({"network": {"cidr": network}}, listeners, probes)
     if verdict["problems"]:
         segment.everywhere("wire_listen", **{name: {"end": listeners[name]} for name in hosts})
     # The namespaces of one machine have one clock.
@@ -56,6 +65,13 @@ def prove(segment: Segment, network: str = NETWORK) -> dict[str, list[str]]:
         key: [_without_chance(sentence, listeners) for sentence in verdict[key]]
         for key in ("problems", "notes")
     }
+
+
+def ask(
+    segment: Segment, name: str, listeners: dict[str, Any], keys: dict[str, str]
+) -> dict[str, Any]:
+    found = segment.module(name, "wire_probe", host=name, listeners=listeners, keys=keys)
+    return dict(found["probes"])
 
 
 def _without_chance(sentence: str, listeners: dict[str, Any]) -> str:
@@ -113,8 +129,48 @@ def sockets_of(segment: Segment, name: str) -> str:
 def test_a_whole_wire_has_no_problem_and_nothing_stays(segment: Segment) -> None:
     for number in range(4):
         segment.host(f"node{number}", mtu=9000)
-    assert prove(segment) == {"problems": [], "notes": []}
+    assert prove(segment, unasked=()) == {"problems": [], "notes": []}
     assert [sockets_of(segment, name) for name in segment.hosts] == ["", "", "", ""]
+
+
+def test_who_has_another_key_is_not_obeyed_and_does_no_harm(segment: Segment) -> None:
+    for number in range(3):
+        segment.host(f"node{number}")
+    whole = {"problems": [], "notes": []}
+    assert prove(segment, wrong_keys=["node1"], unasked=["node1"]) == whole
+    assert [sockets_of(segment, name) for name in segment.hosts] == ["", "", ""]
+
+
+def test_a_host_that_the_asking_one_cannot_reach(segment: Segment, firewall: None) -> None:
+    for number in range(3):
+        segment.host(f"node{number}")
+    segment.iptables("node2", "-A INPUT -p tcp --syn -s 10.77.0.1 -j DROP")
+    assert prove(segment, unasked=["node2"])["problems"] == [
+        "node0 to node2: TCP to 10.77.0.3 ports EPHEMERAL and 10002 is not answered, expected a connection "
+        "(the other direction works); most likely a firewall: allow TCP from 10.77.0.0/24 on node2"
+    ]
+
+
+def test_an_asking_host_that_nobody_can_reach(segment: Segment) -> None:
+    for number in range(3):
+        segment.host(f"node{number}")
+    segment.ip(segment.switch, f"link set {segment.port_of('node0')} nomaster")
+    assert prove(segment, unasked=["node1", "node2"])["problems"] == [
+        f"{source} to {target}: nothing answers for {address} behind fabric, expected {target}; check that "
+        f"the port of fabric on {target} is up and in the same network segment"
+        for source, target, address in (
+            ("node0", "node1", "10.77.0.2"),
+            ("node0", "node2", "10.77.0.3"),
+            ("node1 and node2", "node0", "10.77.0.1"),
+        )
+    ]
+
+
+def test_orders_of_many_hosts_pass_where_full_packets_are_lost(segment: Segment) -> None:
+    for number in range(8):
+        segment.host(f"node{number}", mtu=9000)
+    segment.ip(segment.switch, f"link set {segment.port_of('node7')} mtu 1280")
+    assert len(prove(segment, unasked=())["problems"]) == 8
 
 
 def test_ipv6(segment: Segment) -> None:

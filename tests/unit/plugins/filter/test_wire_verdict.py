@@ -30,6 +30,12 @@ def test_clock_offsets_are_by_pair() -> None:
         for n, name in ((12, "spark0"), (13, "spark1"))
     }
     met = _wire.Crossing("spark1", (), clock=_wire.Clock(0.0123456, 0.001))
-    assert wire_verdict(
-        plan(), listeners, {"spark0": _wire.render_probe(_wire.Probe((met,), None, {}))}
-    ) == {"problems": [], "notes": [], "clock_offsets": {"spark0": {"spark1": 0.012}}}
+    probes = {
+        "spark0": _wire.render_probe(_wire.Probe((met,), None, {})),
+        "spark1": _wire.render_probe(_wire.Probe((), None, {})),
+    }
+    assert wire_verdict(plan(), listeners, probes) == {
+        "problems": [],
+        "notes": [],
+        "clock_offsets": {"spark0": {"spark1": 0.012}},
+    }

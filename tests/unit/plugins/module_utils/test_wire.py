@@ -121,16 +121,24 @@ def test_even_small_packets_are_lost() -> None:
 def test_an_address_on_loopback_leaves_through_any_interface() -> None:
     listeners = {name: replace(each, carries=False) for name, each in LISTENERS.items()}
     routed = replace(crossing("node1"), route_interface="eth7")
-    probe = wire.Probe((routed,), None, {})
-    assert wire.judge(NETWORK, listeners, {"node0": probe}).problems == ()
+    probes = {name: wire.Probe((), None, {}) for name in HOSTS} | {
+        "node0": wire.Probe((routed,), None, {})
+    }
+    assert wire.judge(NETWORK, listeners, probes).problems == ()
+
+
+def test_a_host_that_said_nothing_is_not_taken_for_a_good_one() -> None:
+    probes = {name: wire.Probe((), None, {}) for name in HOSTS[:2]}
+    assert wire.judge(NETWORK, LISTENERS, probes).problems == (
+        "node2: what listened at 10.77.0.2 on eth1 was gone before it tried the others, expected it to wait "
+        "for that; run the proof again, with more wire_listen_timeout where node2 is slow",
+    )
 
 
 def test_what_could_not_be_checked_is_a_note() -> None:
-    probes = {
-        name: wire.Probe((), None, {"routes": "ip is not installed"}) for name in ("node0", "node1")
-    }
+    probes = {name: wire.Probe((), None, {"routes": "ip is not installed"}) for name in HOSTS}
     assert wire.judge(NETWORK, LISTENERS, probes) == wire.Verdict(
-        (), ("node0 and node1: routes could not be checked: ip is not installed",), {}
+        (), ("node0, node1 and node2: routes could not be checked: ip is not installed",), {}
     )
 
 

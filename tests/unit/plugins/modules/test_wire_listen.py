@@ -62,10 +62,24 @@ def test_strangers_do_not_end_it() -> None:
         b"hello -1\n",
         b"done nobody\n",
         b"GET / HTTP/1.1\r\n",
+        b"end\n",
+        b"probe\n",
+        b"probe -1 x\n",
+        b"probe 2 " + b"0" * 64 + b"\n{}",
+        b"probe 2 \xff\n{}",
     ):
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(said)
     assert answers(port)
+    run_module("wire_listen", end=listener)
+
+
+def test_an_order_under_another_key_is_not_answered() -> None:
+    listener = listen(seconds=20, peers=["other"])
+    with socket.create_connection(("127.0.0.1", listener["ports"][0]["port"])) as client:
+        client.sendall(b"probe 2 " + b"0" * 64 + b"\n{}")
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(64) == b""
     run_module("wire_listen", end=listener)
 
 
