@@ -6,17 +6,32 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
-import yaml
 
-from samewire import diagnose_command, locate, plan_command, record
+from samewire import (
+    diagnose_command,
+    lifecycle_command,
+    locate,
+    plan_command,
+    record,
+    status_command,
+)
 from samewire.chat import ChatError, ask
 from samewire.deploy import Deployment, deploy
 from samewire.exit_codes import HELP, MEANING, ExitCode
 from samewire.inventory import InventoryError, cluster_name
+from samewire.options import (
+    CheckOption,
+    ExtraVarsOption,
+    InventoryOption,
+    JsonOption,
+    VerboseOption,
+    located,
+    refuse,
+    variables,
+)
 from samewire.run import Request
 from samewire.view import make_console, show_findings, show_record, watching
 from samewire_lab.cli import app as lab_app
@@ -35,14 +50,6 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(lab_app, name="lab", help="A cluster of two hosts on this machine, to try and test.")
-
-InventoryOption = Annotated[
-    str,
-    typer.Option(
-        "--inventory", "-i", help="Inventory of the cluster: a path, or the name of one that ships."
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def main() -> None:
@@ -69,24 +76,17 @@ def _common(
 @app.command("deploy", epilog=HELP)
 def _deploy(
     inventory: InventoryOption,
-    extra_vars: Annotated[
-        list[str] | None,
-        typer.Option("--extra-vars", "-e", metavar="KEY=VALUE", help="Variable; VALUE is YAML."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Say what would change, and change nothing.")
-    ] = False,
+    extra_vars: ExtraVarsOption = None,
+    check: CheckOption = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes in files.")] = False,
     as_json: JsonOption = False,
-    verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, help="Ansible's own output; -vv for more.")
-    ] = 0,
+    verbose: VerboseOption = 0,
 ) -> None:
     """Deploy the cluster of an inventory and prove that it serves."""
     request = Request(
         playbook=PLAYBOOK,
-        inventory=_inventory(inventory),
-        extra_vars=_variables(extra_vars or []),
+        inventory=located(inventory),
+        extra_vars=variables(extra_vars),
         check=check,
         diff=diff,
         verbosity=max(verbose - 1, 0),
@@ -96,7 +96,7 @@ def _deploy(
         with watching(console, raw=verbose > 0, diff=diff) as watch:
             deployment = deploy(request, watch)
     except InventoryError as error:
-        _refuse(error)
+        refuse(error)
     if as_json:
         typer.echo(json.dumps(deployment.to_json(), indent=2))
     else:
@@ -106,6 +106,8 @@ def _deploy(
 
 plan_command.register(app)
 diagnose_command.register(app)
+status_command.register(app)
+lifecycle_command.register(app)
 
 
 @app.command("chat", epilog=HELP)
@@ -119,10 +121,10 @@ def _chat(
 ) -> None:
     """Ask the model that was deployed from an inventory."""
     try:
-        cluster = cluster_name(_inventory(inventory), locate.collection())
+        cluster = cluster_name(located(inventory), locate.collection())
         deployed = record.load(locate.cluster_folder(cluster))
     except (InventoryError, record.RecordError) as error:
-        _refuse(error)
+        refuse(error)
     try:
         typer.echo(ask(deployed, prompt, api_key))
     except ChatError as error:
@@ -149,27 +151,3 @@ def _show(deployment: Deployment, *, check: bool) -> None:
         if (deployed := deployment.record) is not None:
             show_record(console, deployed, deployment.folder / "record.json")
         console.print(f"{deployment.cluster}: done in {took}, {progress.changed} changed.")
-
-
-def _inventory(named: str) -> Path:
-    try:
-        return locate.inventory(named)
-    except FileNotFoundError as error:
-        raise typer.BadParameter(str(error), param_hint="'--inventory'") from None
-
-
-def _variables(assignments: list[str]) -> dict[str, Any]:
-    variables: dict[str, Any] = {}
-    for assignment in assignments:
-        key, mark, value = assignment.partition("=")
-        if not (mark and key.isidentifier()):
-            raise typer.BadParameter(
-                f"expected KEY=VALUE, got {assignment}", param_hint="'--extra-vars'"
-            )
-        variables[key] = yaml.safe_load(value) if value else ""
-    return variables
-
-
-def _refuse(error: Exception) -> NoReturn:
-    typer.echo(str(error), err=True)
-    raise typer.Exit(ExitCode.REFUSED)

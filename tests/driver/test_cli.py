@@ -48,6 +48,11 @@ def test_help_tells_the_exit_codes() -> None:
             ["deploy", "-i", "lab", "-e", "word"],
             "Invalid value for '--extra-vars': expected KEY=VALUE, got word",
         ),
+        (
+            ["deploy", "-i", "lab", "-e", "ray_node_mounts=[a"],
+            "Invalid value for '--extra-vars': expected a value in YAML for ray_node_mounts, got [a "
+            "(expected ',' or ']', but got '<stream end>')",
+        ),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str) -> None:
