@@ -13,6 +13,8 @@ from ansible.utils.display import Display
 
 display = Display()
 
+_GRACE = 30
+
 
 class ActionModule(ActionBase):  # type: ignore[misc]
     """Wait on the controller, so that a person sees the phases while they pass."""
@@ -45,6 +47,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
     def _stalled(self, seen: dict[str, Any], elapsed: float, silent: float) -> str:
         """Return that nothing moves any more, or that the time is up; else nothing."""
+        findings = seen["findings"]
+        # A rank that died may leave a server that never ends by itself.
+        if findings and findings[0]["confidence"] == "high" and silent > _GRACE:
+            return f"its log holds a known fault, and nothing moves for {silent:.0f} s"
         stall = int(self._task.args.get("stall_timeout", 600))
         if silent > (stall if seen["joined"] else stall / 5):
             return f"no progress for {silent:.0f} s at: {seen['progress']}"

@@ -57,12 +57,14 @@ def unreachable_problems(
     for host in hosts:
         variables = hostvars[host]
         result = variables[register]
+        address = variables.get("ansible_host", host)
+        user = f"{variables['ansible_user']}@" if "ansible_user" in variables else ""
+        where = f"{user}{address}"
+        said = [str(result.get(key, "")) for key in ("module_stderr", "module_stdout", "msg")]
         if result.get("unreachable"):
-            address = variables.get("ansible_host", host)
-            user = f"{variables['ansible_user']}@" if "ansible_user" in variables else ""
-            problems.append(
-                _preflight.unreachable_problem(host, f"{user}{address}", str(result.get("msg", "")))
-            )
+            problems.append(_preflight.unreachable_problem(host, where, said[-1]))
+        elif "ping" not in result:
+            problems.append(_preflight.python_problem(host, where, next(filter(None, said), "")))
     return problems
 
 

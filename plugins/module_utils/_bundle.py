@@ -81,8 +81,10 @@ def report(
     else:
         lines += [line for each in failed for line in each]
         if findings:
-            lines.append(f"Perhaps: {findings[0]['cause']} ({findings[0]['id']})")
-            lines.append(f"Remedy: {findings[0]['remedy']}")
+            doubtful = f"{findings[0]['cause']} ({findings[0]['id']})"
+            # What failed may have named it itself.
+            if not any(doubtful in line for line in lines):
+                lines += [f"Perhaps: {doubtful}", f"Remedy: {findings[0]['remedy']}"]
         else:
             lines.append("No known fault in the logs.")
         # A failure of several lines shows the log that it comes from.

@@ -33,6 +33,7 @@ PROTECTED = frozenset(
         "SAMEWIRE_UNSET",
         "TP_SOCKET_IFNAME",
         "UCX_NET_DEVICES",
+        "VLLM_DP_MASTER_IP",
         "VLLM_HOST_IP",
         "VLLM_NIXL_SIDE_CHANNEL_HOST",
         "VLLM_RPC_BASE_PATH",
@@ -57,8 +58,14 @@ SECRET = ("HF_TOKEN", "VLLM_API_KEY")
 
 # An image may bake a value in; a container environment cannot remove it, so the entry point does.
 # MASTER_ADDR: torch's env:// rendezvous; NCCL_COMM_ID: overrides NCCL's choice of interface;
-# RAY_AUTH_TOKEN: Ray prefers it to the file.
-ALWAYS_UNSET = ("MASTER_ADDR", "MASTER_PORT", "NCCL_COMM_ID", "RAY_AUTH_TOKEN")
+# RAY_AUTH_TOKEN: Ray prefers it to the file; VLLM_DP_MASTER_IP: the arguments of vllm serve give it.
+ALWAYS_UNSET = (
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "NCCL_COMM_ID",
+    "RAY_AUTH_TOKEN",
+    "VLLM_DP_MASTER_IP",
+)
 
 
 # What NCCL must know of rails that do not reach each other, by the code of the plan's warning.

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import _status
+
 # What a test may let through, so that the fault shows itself later.
 GATES = ("image", "nodes", "ports", "rdma", "shm", "versions", "weights", "wire")
 
@@ -74,6 +76,15 @@ def unreachable_problem(host: str, where: str, reason: str) -> str:
     return (
         f"{host}: cannot be reached over SSH at {where} ({detail}); check ansible_host, "
         f"ansible_user and the key with: ssh {where}"
+    )
+
+
+def python_problem(host: str, where: str, said: str) -> str:
+    """Return the sentence for a host that answers, but does not run Ansible's modules."""
+    detail = said.strip().splitlines()[-1].strip() if said.strip() else "it said nothing"
+    return (
+        f"{host}: does not run Ansible's modules ({detail}); expected Python 3.9 or newer that starts "
+        f"without an error, try ssh {where} python3 --version, or set ansible_python_interpreter"
     )
 
 
@@ -155,6 +166,10 @@ def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[st
                 f"{host}: port {port} for {purpose} is taken by {holder}; stop it or set "
                 f"{variable} to a free port"
             )
+    problems += [
+        _status.foreign(host, name, name.rpartition("-")[0], label)
+        for name, label in sorted(node["foreign"].items())
+    ]
     if not node["directory"]["writable"]:
         problems.append(
             f"{host}: user {node['user']} may not write {node['directory']['path']}; set "

@@ -83,15 +83,38 @@ def waits_in_vain(
 ) -> list[str]:
     """Return a sentence for each member that another cannot reach where it looks for it.
 
-    pending: connections of each host that nobody answered yet. Outside the interconnect they are
-    what a silent start waits for.
+    pending: connections of each host that nobody answered yet. To another address than the planned one
+    they are what a silent start waits for; to the planned one, the wire has failed since it was proven.
     """
     planned = _planned(plan)
-    return [
-        f"{host}: waits in vain for {peer} at {remote} (from {local}), expected {planned[peer]} on the "
-        f"interconnect; see what asks with ss -tnp state syn-sent on {host}"
+    said = [
+        _waiting(plan, host, peer, local, remote)
         for host, peer, local, remote in _strays(planned, addresses, pending)
     ]
+    for host, connections in sorted(pending.items()):
+        asked = {(each["local"], each["remote"]) for each in connections}
+        said += [
+            f"{host}: gets no answer from {peer} at {address} on the interconnect; see whether {peer} is up "
+            f"and {plan['hosts'][peer]['interface']} there has the address, with ip address show"
+            for peer, address in sorted(planned.items())
+            if (planned[host], address) in asked
+        ]
+    return said
+
+
+def _waiting(plan: Mapping[str, Any], host: str, peer: str, local: str, remote: str) -> str:
+    """Return what a host waits for: at a wrong address, or from one that is not its own on the wire."""
+    own, wanted = plan["hosts"][host], plan["hosts"][peer]["address"]
+    if remote == wanted:
+        return (
+            f"{host}: has lost the interconnect: asks {peer} at {remote} from {local}, expected from "
+            f"{own['address']}; bring {own['interface']} up with that address, see ip address show "
+            f"{own['interface']} on {host}"
+        )
+    return (
+        f"{host}: waits in vain for {peer} at {remote} (from {local}), expected {wanted} on the "
+        f"interconnect; see what asks with ss -tnp state syn-sent on {host}"
+    )
 
 
 def _planned(plan: Mapping[str, Any]) -> dict[str, str]:

@@ -45,6 +45,10 @@ RULES = (
             ),
             # What the kernel says of a silent start: written by role diagnosis (_proof.waits_in_vain).
             Signature("waits in vain for", r"waits in vain for \S+ at \S+ .* on the interconnect"),
+            # The sentence of the gate on the nodes: somebody has joined, but not as planned.
+            Signature(
+                "the nodes of ray are not the planned ones", r"has not joined;.* is not in the plan"
+            ),
             # Ray prints these while a node starts, too.
             Signature("find the matched raylet", strength=LIKELY),
             Signature("cannot find a local raylet with the same address", strength=LIKELY),

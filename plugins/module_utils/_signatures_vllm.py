@@ -220,6 +220,8 @@ RULES = (
             ),
             Signature("deadlock", r"startup|start-up|barrier|initiali", HINT),
             Signature("startup", r"handshake.*timed out|timed out.*startup", LIKELY),
+            # The sentence of the collection's own wait, with where each rank stands in the next line.
+            Signature("vllm does not start: no progress for", lines=2, strength=LIKELY),
         ),
         explains=("collective_timeout",),
     ),

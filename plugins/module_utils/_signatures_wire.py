@@ -49,6 +49,29 @@ RULES = (
             Signature("maketcpdevice()", r"can't be empty"),
         ),
     ),
+    # Its lines are written by role diagnosis, from the kernel's own table of sockets (_proof.waits_in_vain).
+    Rule(
+        id="interconnect_lost",
+        layer="host",
+        role=CAUSE,
+        cause="The interconnect joins the hosts no more, although it did when it was proven: an interface is "
+        "down, an address is gone, a cable is out, or a host is.",
+        remedy="Bring the named interface up with its planned address, see the switch and the cable, and run "
+        "samewire deploy again.",
+        variable="",
+        link="https://docs.kernel.org/networking/operstates.html",
+        signatures=(
+            Signature("has lost the interconnect:", r"asks \S+ at .*expected from"),
+            Signature("gets no answer from", r"no answer from \S+ at \S+ on the interconnect"),
+        ),
+        explains=(
+            "c10d_master_unreachable",
+            "collective_timeout",
+            "ray_head_unreachable",
+            "ray_node_marked_dead",
+            "ray_worker_died",
+        ),
+    ),
     Rule(
         id="hostname_not_resolvable",
         layer="c10d",

@@ -68,11 +68,18 @@ def problems(model: str, found: Mapping[str, Mapping[str, Any]], head: str) -> l
     said: list[str] = []
     for host in sorted(found):
         said += _own_problems(model, host, found[host])
-    hosts = sorted(found, key=lambda host: (host != head, host))
+    # Of a host without weights that one sentence is enough.
+    hosts = sorted(
+        filter(lambda host: _weighs(found[host]), found), key=lambda host: (host != head, host)
+    )
     names = sorted({name for host in hosts for name in found[host]["files"]})
     for name in names:
         said += _differences(model, name, {host: found[host]["files"].get(name) for host in hosts})
     return said
+
+
+def _weighs(own: Mapping[str, Any]) -> bool:
+    return any(name.endswith(WEIGHTS) for name in own["files"])
 
 
 def _own_problems(model: str, host: str, own: Mapping[str, Any]) -> Iterable[str]:
@@ -88,7 +95,7 @@ def _own_problems(model: str, host: str, own: Mapping[str, Any]) -> Iterable[str
             f"{host}: {model} has no config.json, expected the folder of a model; correct "
             f"vllm_server_model or copy the model to {host}"
         )
-    if not any(name.endswith(WEIGHTS) for name in files):
+    if not _weighs(own):
         yield (
             f"{host}: {model} has no weights, expected files that end in {', '.join(WEIGHTS)}; copy the "
             f"model to {host}"

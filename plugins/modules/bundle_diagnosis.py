@@ -41,6 +41,12 @@ options:
     description: What else belongs there, by name of the file, written as JSON.
     type: dict
     default: {}
+  keep:
+    description:
+      - How many bundles stay beside the new one, the newest of those whose names are times as
+        C(20260101T000000Z); 0 keeps all.
+    type: int
+    default: 0
 """
 
 EXAMPLES = r"""
@@ -69,6 +75,8 @@ report:
 import fnmatch
 import json
 import os
+import re
+import shutil
 import tarfile
 from collections.abc import Iterator
 from typing import Any
@@ -78,6 +86,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import _bundle, _diagnosis
 
 _PIECE = 1 << 20
+_BUNDLE = re.compile(r"^(?P<time>\d{8}T\d{6}Z)(?:\.tar\.gz)?$")
 
 
 def _logs(folder: str, ignored: list[str]) -> Iterator[str]:
@@ -129,6 +138,22 @@ def diagnose(
     return {"diagnosis": result, "report": report, "bundle": folder}
 
 
+def prune(folder: str, keep: int) -> None:
+    """Remove the bundles beside this one, but so many of the newest."""
+    beside = os.path.dirname(folder)
+    found: dict[str, list[str]] = {}
+    for name in os.listdir(beside):
+        if matched := _BUNDLE.match(name):
+            found.setdefault(matched["time"], []).append(os.path.join(beside, name))
+    found.pop(os.path.basename(folder), None)
+    for moment in sorted(found, reverse=True)[keep:]:
+        for path in found[moment]:
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -138,6 +163,7 @@ def main() -> None:
             "tails": {"type": "dict", "default": {}},
             "ignored": {"type": "list", "elements": "str", "default": []},
             "documents": {"type": "dict", "default": {}},
+            "keep": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
     )
@@ -150,6 +176,8 @@ def main() -> None:
             module.params["ignored"],
             module.params["documents"],
         )
+        if module.params["keep"]:
+            prune(folder, module.params["keep"])
     except OSError as error:
         module.fail_json(msg=f"{folder}: cannot be diagnosed: {error}")
     module.exit_json(changed=False, **result)

@@ -21,7 +21,9 @@ attributes:
     support: full
 options:
   cluster:
-    description: Name of the cluster; its own containers do not count as takers of a port.
+    description:
+      - Name of the cluster; its own containers do not count as takers of a port, and others must not bear
+        their names.
     type: str
     required: true
   image:
@@ -65,6 +67,7 @@ node:
     requests: true
     docker: {version: 20.10.24, reason: null}
     image: {local: null, registry: "sha256:…", reason: null}
+    foreign: {spark-pair-ray: null}
     ports: {"6379": "redis-server (pid 812)"}
     paths: {"/models/qwen": true}
     directory: {path: /root/.samewire, writable: true}
@@ -101,6 +104,20 @@ def _image(engine: _engine.Engine, reference: str) -> dict[str, Any]:
             found["registry"] = engine.registry_digest(reference)
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
         found["reason"] = str(error)
+    return found
+
+
+def _foreign_containers(engine: _engine.Engine, cluster: str) -> dict[str, str | None]:
+    """Return whose containers bear the names of the cluster's own, by name; None where no label says so."""
+    found = {}
+    for name in (f"{cluster}-ray", f"{cluster}-vllm"):
+        try:
+            state = engine.container(name)
+        except (_engine.EngineUnavailable, _engine.EngineRefused):
+            return {}
+        label = ((state or {}).get("Config", {}).get("Labels") or {}).get("samewire.cluster")
+        if state and label != cluster:
+            found[name] = label
     return found
 
 
@@ -233,6 +250,7 @@ def main() -> None:
             "requests": _has_requests(),
             "docker": _docker(engine),
             "image": _image(engine, module.params["image"]),
+            "foreign": _foreign_containers(engine, module.params["cluster"]),
             "ports": _taken(
                 module.params["ports"], _own_containers(engine, module.params["cluster"])
             ),

@@ -12,8 +12,9 @@ short_description: Collect the logs of a cluster from a host
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
-  - Reads the logs and the states of the cluster's containers and the logs of Ray's latest session, the end of
-    each. Secrets of the cluster, and what looks like a token or a key, are taken out on the host.
+  - Reads the logs and the states of the cluster's containers, the logs of Ray's latest session, the end of
+    each, and whom the kernel killed in these containers for want of memory within the last hour. Secrets of
+    the cluster, and what looks like a token or a key, are taken out on the host.
   - An action of the same name writes them into a folder on the controller. What cannot be read is named in
     C(unread.json) there, and is never a failure.
 attributes:
@@ -61,16 +62,26 @@ tails:
 
 import json
 import os
+import time
+from collections.abc import Iterator
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _bundle, _engine, _redaction
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _bundle,
+    _engine,
+    _kernel_log,
+    _redaction,
+)
 
 _LINES = 100_000
 _RAY_LOG = 2_000_000
 _RAY_LOGS = 20_000_000
 _SHOWN = 15
+_KERNEL_LOG = "/dev/kmsg"
+# A kill of long ago is not what ends a run now.
+_LATELY = 3600
 
 
 def _secret_files(folder: str) -> list[str]:
@@ -83,14 +94,16 @@ def _secret_files(folder: str) -> list[str]:
 
 def _containers(
     engine: _engine.Engine, cluster: str, files: dict[str, str], unread: list[str]
-) -> tuple[list[str], dict[str, list[str]]]:
-    """Fill in logs and states of the containers; return their secrets, and the ends of dead ones' logs."""
+) -> tuple[list[str], dict[str, list[str]], list[str]]:
+    """Fill in logs and states of containers; return secrets, ends of dead ones' logs, and ids."""
     secrets: list[str] = []
+    ids: list[str] = []
     tails = {}
     try:
         listed = engine.containers(f"samewire.cluster={cluster}")
         for each in listed:
             state = engine.container(each["Id"]) or {}
+            ids.append(str(each["Id"]))
             name = str(state["Name"]).lstrip("/")
             secrets += _redaction.secret_values(state["Config"]["Env"] or [])
             files[f"{name}.inspect.json"] = json.dumps(state, indent=2)
@@ -101,7 +114,7 @@ def _containers(
                 tails[f"{name}.log"] = [line.partition(" ")[2] for line in lines[-_SHOWN:]]
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
         unread.append(f"containers: {error}")
-    return secrets, tails
+    return secrets, tails, ids
 
 
 def _latest_session(folder: str) -> str | None:
@@ -140,12 +153,43 @@ def _end_of(path: str) -> str:
         return file.read().decode("utf-8", "replace")
 
 
+def _kernel_records() -> Iterator[str]:
+    """Yield the records of the kernel's log; raise OSError where it may not be read."""
+    opened = os.open(_KERNEL_LOG, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            try:
+                record = os.read(opened, 8192)
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                # The record was overwritten meanwhile; the next read goes on after it.
+                continue
+            if not record:
+                return
+            yield record.decode("utf-8", "replace")
+    finally:
+        os.close(opened)
+
+
+def _kernel_log_of(containers: list[str], files: dict[str, str], unread: list[str]) -> None:
+    since = max(time.clock_gettime(time.CLOCK_MONOTONIC) - _LATELY, 0)
+    try:
+        kills = _kernel_log.kills(_kernel_records(), containers, since)
+    except OSError as error:
+        unread.append(f"kernel.log: {error}")
+        return
+    if kills:
+        files["kernel.log"] = "\n".join(kills)
+
+
 def collect(engine: _engine.Engine, cluster: str, directory: str) -> dict[str, Any]:
     """Return the logs, packed, with the ends of those of dead containers."""
     files: dict[str, str] = {}
     unread: list[str] = []
     base = os.path.join(directory, cluster)
-    secrets, tails = _containers(engine, cluster, files, unread)
+    secrets, tails, ids = _containers(engine, cluster, files, unread)
+    _kernel_log_of(ids, files, unread)
     try:
         _ray_logs(os.path.join(base, "ray"), files, unread)
         secrets += _secret_files(os.path.join(base, "secrets"))

@@ -32,6 +32,12 @@ options:
     description: Seconds after which a container that neither starts its Ray nor exits is given up.
     type: int
     default: 120
+  patience:
+    description:
+      - Seconds after which a known fault in the log of a container that still tries ends the wait, as that
+        of a worker that does not reach its head; 0 lets it try until the timeout.
+    type: int
+    default: 0
   fresh:
     description: Whether the container was made just now, so that any restart is one too many.
     type: bool
@@ -95,6 +101,23 @@ def _age(begun: str) -> float:
     return time.time() - calendar.timegm(time.strptime(begun, "%Y-%m-%dT%H:%M:%S"))
 
 
+def _findings(name: str, lines: list[str]) -> list[dict[str, Any]]:
+    return list(_diagnosis.to_json(_diagnosis.diagnose([(name, "\n".join(lines))]))["findings"])
+
+
+def _is_sure(findings: list[dict[str, Any]]) -> bool:
+    return bool(findings) and findings[0]["confidence"] == "high"
+
+
+def overdue(name: str, lines: list[str], waited: float, timeout: int, patience: int) -> str:
+    """Return why a container that still tries is given up after so many seconds, else nothing."""
+    if waited > timeout:
+        return f"container {name} has not started it after {timeout} s"
+    if waited > patience and _is_sure(_findings(name, lines)):
+        return f"container {name} has tried in vain for {waited:.0f} s"
+    return ""
+
+
 def _message(host: str, problem: str, lines: list[str], findings: list[dict[str, Any]]) -> str:
     said = [f"{host}: Ray does not start: {problem}"]
     if findings:
@@ -109,6 +132,7 @@ def main() -> None:
             "host": {"type": "str", "required": True},
             "container": {"type": "str", "required": True},
             "timeout": {"type": "int", "default": 120},
+            "patience": {"type": "int", "default": 0},
             "fresh": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
@@ -117,7 +141,8 @@ def main() -> None:
         module.exit_json(changed=False)
     name, timeout = module.params["container"], module.params["timeout"]
     engine = _engine.Engine()
-    end = time.monotonic() + timeout
+    begun = time.monotonic()
+    patience = module.params["patience"] or timeout
     try:
         known = (
             0 if module.params["fresh"] else (engine.container(name) or {}).get("RestartCount", 0)
@@ -126,14 +151,13 @@ def main() -> None:
             started, problem, lines = look(engine, name, known)
             if started:
                 module.exit_json(changed=False)
-            if not problem and time.monotonic() > end:
-                problem = f"container {name} has not started it after {timeout} s"
+            problem = problem or overdue(name, lines, time.monotonic() - begun, timeout, patience)
             if problem:
                 break
             time.sleep(_PAUSE)
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
         problem, lines = f"Docker does not answer ({error})", []
-    findings = _diagnosis.to_json(_diagnosis.diagnose([(name, "\n".join(lines))]))["findings"]
+    findings = _findings(name, lines)
     module.fail_json(
         msg=_message(module.params["host"], problem, lines, findings), findings=findings
     )

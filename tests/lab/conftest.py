@@ -31,3 +31,24 @@ def client() -> DockerClient:
 def shells(state: State) -> tuple[Shell, Shell]:
     first, second = (Shell(state, host) for host in spec.HOSTS)
     return first, second
+
+
+Rows = list[tuple[str, ...]]
+_ROWS = pytest.StashKey[Rows]()
+
+
+@pytest.fixture(scope="session")
+def rows(pytestconfig: pytest.Config) -> Rows:
+    """Collect what is measured: the case, and what became of it."""
+    return pytestconfig.stash.setdefault(_ROWS, [])
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print what was measured as a table."""
+    found = config.stash.get(_ROWS, [])
+    if found:
+        terminalreporter.section("measured")
+        for row in found:
+            terminalreporter.write_line(f"| {' | '.join(row)} |")

@@ -3,8 +3,10 @@
 """A host as its users reach it: over SSH, with the lab's key and its known hosts."""
 
 import json
+import pathlib
 import subprocess
 from dataclasses import dataclass
+from typing import IO
 
 from samewire_lab.spec import HOSTS, Host
 from samewire_lab.state import State
@@ -20,6 +22,9 @@ class Shell:
 
     def run(self, command: str) -> "subprocess.CompletedProcess[str]":
         """Run a command line on the host."""
+        return self._start(command, subprocess.DEVNULL)
+
+    def _start(self, command: str, given: int | IO[bytes]) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [
                 *("ssh", "-i", str(self.state.key), "-o", "BatchMode=yes"),
@@ -31,7 +36,7 @@ class Shell:
             capture_output=True,
             check=False,
             text=True,
-            stdin=subprocess.DEVNULL,
+            stdin=given,
         )
 
     def read(self, command: str) -> str:
@@ -39,6 +44,12 @@ class Shell:
         done = self.run(command)
         assert done.returncode == 0, f"{command!r} on {self.host.name}: {done.stderr}"
         return done.stdout.strip()
+
+    def send(self, source: pathlib.Path, target: str) -> None:
+        """Copy a file to the host."""
+        with source.open("rb") as opened:
+            done = self._start(f"cat > {target}", opened)
+        assert done.returncode == 0, f"{target} on {self.host.name}: {done.stderr}"
 
     def addresses(self) -> dict[str, str]:
         """Return IPv4 addresses by interface, but those of loopback and the host's own Docker."""

@@ -1,10 +1,6 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that cost half an hour today, on real Ray and real vLLM: how soon are they named?
-
-A fault is put into the image's programs, not into Samewire: a folder on the host stands before the real
-`ray` and `vllm` and changes what they are started with, as a wrong image or a hand-made script would.
-"""
+"""How soon is a fault named, on real Ray and real vLLM?"""
 
 from __future__ import annotations
 
@@ -13,17 +9,28 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import pytest
 
+from samewire_lab.waiting import wait_for
+from tests.lab.faults import (
+    FAULTS,
+    HOSTS,
+    KILL_RAY,
+    OTHER_RAY,
+    OTHER_RAY_FOLDER,
+    PROGRAMS,
+    Event,
+    Fault,
+)
 from tests.lab.shell import on
 
 ROOT = pathlib.Path(__file__).parents[2]
-HOSTS = ("node0", "node1")
-PROGRAMS = "/srv/fault"
+INVENTORY = "inventories/lab"
 WRAPPER = """#!/opt/vllm-env/bin/python3
 import os, sys
 name, arguments, environment = os.path.basename(sys.argv[0]), sys.argv[1:], os.environ
@@ -32,88 +39,39 @@ os.execve("/opt/vllm-env/bin/" + name, [name, *arguments], environment)
 """
 
 pytestmark = pytest.mark.faults
+Rows = list[tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A fault and how it must end.
-
-    ray, vllm: Python that changes `environment` or `arguments` of the program, ray by host; do and undo:
-    shell, by host; variables: those of the deployment; found: what must be named; within: seconds.
-    """
-
-    name: str
-    found: str
-    within: int
-    ray: dict[str, str] = field(default_factory=dict)
-    vllm: str = ""
-    do: dict[str, str] = field(default_factory=dict)
-    undo: dict[str, str] = field(default_factory=dict)
-    variables: tuple[str, ...] = ()
+def samewire(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the driver as on a pipe."""
+    return subprocess.run(
+        ["samewire", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
 
 
-UNSET = "environment.pop('VLLM_HOST_IP', None)"
-UNANSWERED = r"node\d to node\d: TCP to \S+ ports .* is not answered, expected a connection"
-
-FAULTS = [
-    Fault(
-        "VLLM_HOST_IP unset on all nodes",
-        r"node_ip_mismatch",
-        within=240,
-        ray=dict.fromkeys(HOSTS, UNSET),
-        vllm=UNSET,
-    ),
-    Fault(
-        "the Ray worker on its default route",
-        r"node_ip_mismatch",
-        within=90,
-        ray={
-            "node1": "arguments = [a for a in arguments if not a.startswith('--node-ip-address')]\n"
-            "arguments += ['--node-ip-address=10.213.1.181']"
-        },
-    ),
-    Fault(
-        "Gloo on the loopback",
-        r"gloo_loopback_address",
-        within=120,
-        ray=dict.fromkeys(HOSTS, "environment.pop('GLOO_SOCKET_IFNAME', None)"),
-        vllm="environment.pop('GLOO_SOCKET_IFNAME', None)",
-    ),
-    Fault(
-        "an interface for Gloo that does not exist",
-        r"gloo_ifname_invalid",
-        within=120,
-        ray={"node1": "environment['GLOO_SOCKET_IFNAME'] = 'enp9s9'"},
-    ),
-    Fault(
-        "a parallel size that does not divide the heads",
-        r"tp_size_not_dividing_heads",
-        within=90,
-        variables=("vllm_server_tensor_parallel_size=3", "ray_node_gpus=2"),
-    ),
-    Fault(
-        "an unknown argument of vllm serve",
-        r"container lab-vllm exited with code 2|restarted",
-        within=90,
-        variables=("vllm_server_extra_args=[--no-such-argument]",),
-    ),
-    Fault(
-        "a one-way firewall on the fabric",
-        UNANSWERED,
-        within=40,
-        do={"node0": "iptables -I INPUT -i enp1s0f0np0 -p tcp -j DROP"},
-        undo={"node0": "iptables -D INPUT -i enp1s0f0np0 -p tcp -j DROP"},
-    ),
-    Fault(
-        "the fabric cut after the host was given its address",
-        UNANSWERED,
-        within=40,
-        do={"node1": "ip link set enp1s0f1np1 down"},
-        undo={
-            "node1": "ip link set enp1s0f1np1 up; ip address replace 10.213.2.13/24 dev enp1s0f1np1"
-        },
-    ),
-]
+@pytest.fixture(scope="module")
+def _other_ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Put another Ray beside the image's on node1."""
+    wheels = tmp_path_factory.mktemp("ray")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    subprocess.run([*pip, "--dest", str(wheels), f"ray=={OTHER_RAY}"], check=True)
+    (wheel,) = wheels.glob("ray-*.whl")
+    for host in HOSTS:
+        on(host).read(f"rm -rf {OTHER_RAY_FOLDER}; mkdir -p {OTHER_RAY_FOLDER}")
+    worker = on("node1")
+    worker.send(wheel, f"{OTHER_RAY_FOLDER}/ray.whl")
+    # Python's zipfile drops the modes of the programs.
+    worker.read(
+        f"cd {OTHER_RAY_FOLDER}; python3 -m zipfile -e ray.whl site; rm ray.whl; chmod -R a+rx site"
+    )
+    yield
+    for host in HOSTS:
+        on(host).read(f"rm -rf {OTHER_RAY_FOLDER}")
 
 
 def install(host: str, program: str, change: str) -> None:
@@ -142,9 +100,10 @@ def injected(fault: Fault) -> Iterator[list[str]]:
         for host in HOSTS:
             install(host, "ray", fault.ray.get(host, ""))
             install(host, "vllm", fault.vllm)
+        mounted = [PROGRAMS, *([OTHER_RAY_FOLDER] if fault.other_ray else [])]
         variables += [
             f"ray_node_programs={PROGRAMS}",
-            f"ray_node_mounts=['{PROGRAMS}:{PROGRAMS}:ro']",
+            f"ray_node_mounts=[{', '.join(f'{path}:{path}:ro' for path in mounted)}]",
         ]
     for host, script in fault.do.items():
         on(host).read(script)
@@ -156,25 +115,68 @@ def injected(fault: Fault) -> Iterator[list[str]]:
         clean()
 
 
+@contextlib.contextmanager
+def befalling(event: Event | None, begun: list[float]) -> Iterator[None]:
+    """Let the event happen in its time; `begun` gets the moment."""
+    over = threading.Event()
+
+    def watch(event: Event) -> None:
+        while not over.is_set():
+            if on(event.seen_by).run(event.when).returncode == 0:
+                on(event.host).read(event.do)
+                begun.append(time.monotonic())
+                return
+            over.wait(0.5)
+
+    watcher = threading.Thread(target=watch, args=(event,)) if event else None
+    if watcher:
+        watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if watcher and event:
+            watcher.join()
+            on(event.host).read(event.undo)
+
+
+@pytest.mark.usefixtures("_other_ray")
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
-def test_fault(fault: Fault, record_property: Callable[[str, object], None]) -> None:
-    with injected(fault) as variables:
-        begun = time.monotonic()
-        done = subprocess.run(
-            ["samewire", "deploy", "-i", "inventories/lab"]
-            + [part for variable in variables for part in ("-e", variable)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
-            env={**os.environ, "NO_COLOR": "1"},
-        )
-        seconds = time.monotonic() - begun
+def test_fault(fault: Fault, rows: Rows) -> None:
+    begun = [time.monotonic()]
+    with injected(fault) as variables, befalling(fault.event, begun):
+        given = [part for variable in variables for part in ("-e", variable)]
+        done = samewire("deploy", "-i", INVENTORY, *given)
+        seconds = time.monotonic() - begun[-1]
     printed = done.stdout + done.stderr
     print(printed)
-    record_property("seconds", round(seconds))
     assert done.returncode != 0, printed
+    assert len(begun) == (2 if fault.event else 1), "the event did not happen"
     found = re.search(fault.found, printed)
     assert found, printed
+    rows.append((fault.name, found.group(), f"{seconds:.0f} s", fault.alone))
     assert seconds < fault.within
-    print(f"FAULT | {fault.name} | {found.group()} | {seconds:.0f} s")
+
+
+def test_the_head_killed_while_serving(rows: Rows) -> None:
+    clean()
+    try:
+        assert samewire("deploy", "-i", INVENTORY).returncode == 0
+        on("node0").read(KILL_RAY)
+        wait_for(
+            lambda: on("node0").run("curl -sf http://127.0.0.1:8000/health").returncode != 0,
+            90,
+            "the server goes on without its head",
+        )
+        begun = time.monotonic()
+        done = samewire("diagnose", "-i", INVENTORY)
+        seconds = time.monotonic() - begun
+        print(done.stdout + done.stderr)
+        found = re.search(r"ray_head_unreachable|ray_worker_died", done.stdout)
+        assert found, done.stdout + done.stderr
+        rows.append(
+            ("the head killed while serving", found.group(), f"{seconds:.0f} s", "ends with code 0")
+        )
+        assert seconds < 60
+    finally:
+        clean()

@@ -101,6 +101,16 @@ def test_the_cause_is_named_where_it_is_known(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize(("confidence", "seconds"), [("high", 40), ("low", 110)])
+def test_a_fault_in_the_log_of_a_server_that_stands_still(
+    run: Run, confidence: str, seconds: int
+) -> None:
+    finding = {"id": "i", "cause": "C", "remedy": "R", "evidence": [], "confidence": confidence}
+    look = {"progress": "warming up", "joined": True, "findings": [finding]}
+    result = run(look, stall_timeout=100)
+    assert f"for {seconds} s" in result["msg"].splitlines()[0]
+
+
 def test_ranks_that_do_not_find_each_other_are_given_up_early(run: Run) -> None:
     result = run({"progress": "joining the ranks 1/2"}, stall_timeout=100)
     assert result["msg"].startswith(

@@ -15,8 +15,22 @@ def test_unreachable_problems_names_only_those_that_did_not_answer() -> None:
             "ansible_user": "me",
             "reached": {"unreachable": True, "msg": "via ssh: Connection timed out"},
         },
+        "c": {
+            "reached": {
+                "failed": False,
+                "msg": "Module result deserialization failed: No start of json char found",
+                "module_stdout": "",
+                "module_stderr": "Traceback\nNameError: name 'x' is not defined\n",
+            },
+        },
+        "d": {"reached": {"msg": "The module interpreter '/usr/bin/python9' was not found."}},
     }
-    assert unreachable_problems.unreachable_problems(hostvars, ["a", "b"], "reached") == [
+    assert unreachable_problems.unreachable_problems(hostvars, list("abcd"), "reached") == [
         "b: cannot be reached over SSH at me@10.1.230.181 (Connection timed out); check ansible_host, "
-        "ansible_user and the key with: ssh me@10.1.230.181"
+        "ansible_user and the key with: ssh me@10.1.230.181",
+        "c: does not run Ansible's modules (NameError: name 'x' is not defined); expected Python 3.9 or "
+        "newer that starts without an error, try ssh c python3 --version, or set ansible_python_interpreter",
+        "d: does not run Ansible's modules (The module interpreter '/usr/bin/python9' was not found.); "
+        "expected Python 3.9 or newer that starts without an error, try ssh d python3 --version, or set "
+        "ansible_python_interpreter",
     ]

@@ -91,6 +91,17 @@ def test_a_doubtful_cause_comes_after_what_failed(changes: dict[str, Any]) -> No
     ]
 
 
+def test_a_doubtful_cause_that_the_failure_names_itself_is_told_once() -> None:
+    doubtful = {**FINDING, "confidence": "low"}
+    said = (
+        f"node0: no start\nCause: {FINDING['cause']} ({FINDING['id']})\nRemedy: {FINDING['remedy']}"
+    )
+    assert _bundle.report([doubtful], [{**FAILED, "message": said}], "/b/1", {}) == [
+        *said.splitlines(),
+        KEPT,
+    ]
+
+
 def test_no_cause_shows_the_last_lines() -> None:
     failed = {"host": "node1", "task": "Run the Ray container", "message": "refused"}
     logs = {"node1/c-ray.log": [str(number) for number in range(20)]}

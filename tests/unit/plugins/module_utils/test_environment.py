@@ -31,7 +31,7 @@ def test_sockets_on_the_second_host() -> None:
         "RAY_USAGE_STATS_ENABLED": "0",
         "SAMEWIRE_UNSET": (
             "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_ADDR_RANGE NCCL_IB_GID_INDEX NCCL_IB_HCA "
-            "RAY_AUTH_TOKEN"
+            "RAY_AUTH_TOKEN VLLM_DP_MASTER_IP"
         ),
         "TP_SOCKET_IFNAME": "enp1s0f1np1",
         "UCX_NET_DEVICES": "enp1s0f1np1",
@@ -52,7 +52,7 @@ def test_rdma_names_the_ports_exactly_and_forbids_the_silent_fallback() -> None:
     assert found["UCX_NET_DEVICES"] == "rocep1s0f0:1,roceP2p1s0f0:1"
     assert (
         found["SAMEWIRE_UNSET"]
-        == "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_GID_INDEX RAY_AUTH_TOKEN"
+        == "MASTER_ADDR MASTER_PORT NCCL_COMM_ID NCCL_IB_GID_INDEX RAY_AUTH_TOKEN VLLM_DP_MASTER_IP"
     )
 
 

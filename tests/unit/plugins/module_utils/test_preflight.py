@@ -37,6 +37,7 @@ def node(**changes: Any) -> dict[str, Any]:
         "requests": True,
         "docker": {"version": "20.10.24", "reason": None},
         "image": {"local": None, "registry": "sha256:1", "reason": None},
+        "foreign": {},
         "ports": {},
         "paths": {"/models/tiny": True},
         "directory": {"path": "/root/.samewire", "writable": True},
@@ -99,6 +100,12 @@ def test_nothing_stands_against_two_good_hosts() -> None:
             {"directory": {"path": "/srv/samewire", "writable": False}},
             "node0: user root may not write /srv/samewire; set ray_node_directory to a directory of that "
             "user, or ansible_become: true",
+        ),
+        (
+            "node1",
+            {"foreign": {"lab-ray": None}},
+            "node1: container lab-ray is not Samewire's: expected the label samewire.cluster=lab, got one "
+            "without that label; rename the cluster, or rename or remove that container",
         ),
         (
             "node1",

@@ -70,13 +70,25 @@ def test_a_silent_start_waits_for_an_address_off_the_interconnect() -> None:
     pending = {
         "spark1": [
             connection("10.1.230.181", "10.1.230.180"),
-            connection("192.168.200.13", "192.168.200.12"),
             connection("10.1.230.181", "10.1.230.9"),
         ]
     }
     assert _proof.waits_in_vain(plan(), ADDRESSES, pending) == [
         "spark1: waits in vain for spark0 at 10.1.230.180 (from 10.1.230.181), expected 192.168.200.12 on "
         "the interconnect; see what asks with ss -tnp state syn-sent on spark1"
+    ]
+
+
+def test_a_wire_that_failed_since_it_was_proven() -> None:
+    pending = {
+        "spark0": [connection("192.168.200.12", "192.168.200.13")] * 2,
+        "spark1": [connection("10.1.230.181", "192.168.200.12")],
+    }
+    assert _proof.waits_in_vain(plan(), ADDRESSES, pending) == [
+        "spark1: has lost the interconnect: asks spark0 at 192.168.200.12 from 10.1.230.181, expected from "
+        "192.168.200.13; bring enp1s0f1np1 up with that address, see ip address show enp1s0f1np1 on spark1",
+        "spark0: gets no answer from spark1 at 192.168.200.13 on the interconnect; see whether spark1 is up "
+        "and enp1s0f1np1 there has the address, with ip address show",
     ]
 
 

@@ -86,6 +86,13 @@ def test_a_folder_that_is_no_model() -> None:
     ]
 
 
+def test_a_host_without_weights_is_not_compared_file_by_file() -> None:
+    assert [each.partition(",")[0] for each in problems(node0=own(), node1=own({}))] == [
+        "node1: /models/m has no config.json",
+        "node1: /models/m has no weights",
+    ]
+
+
 def test_the_usual_content_wins_over_the_head() -> None:
     odd = own({**FILES, "config.json": {"size": 1, "hash": "e" * 64}})
     said = problems(node0=odd, node1=own(), node2=own())

@@ -70,3 +70,19 @@ def test_a_folder_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
     made = run_module("bundle_diagnosis", path=str(tmp_path / "file" / "b"))
     assert made["failed"] is True
     assert made["msg"].startswith(f"{tmp_path}/file/b: cannot be diagnosed: ")
+
+
+def test_old_bundles_go(tmp_path: pathlib.Path) -> None:
+    for day in (1, 2, 3):
+        (tmp_path / f"2026010{day}T000000Z/node0").mkdir(parents=True)
+        (tmp_path / f"2026010{day}T000000Z.tar.gz").touch()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "20260104T000000Z").mkdir()
+    run_module("bundle_diagnosis", path=str(tmp_path / "20260104T000000Z"), keep=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "20260103T000000Z",
+        "20260103T000000Z.tar.gz",
+        "20260104T000000Z",
+        "20260104T000000Z.tar.gz",
+        "notes",
+    ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import pathlib
 import socket
+from typing import Any
 
 import pytest
 
@@ -66,3 +67,19 @@ def test_node_info_sees_a_directory_that_cannot_be_made(tmp_path: pathlib.Path) 
         "node_info", cluster="c", image="i", directory=str(tmp_path / "file" / "new")
     )
     assert found["node"]["directory"]["writable"] is False
+
+
+class Engine:
+    """Answers as an engine with one container of each kind."""
+
+    def container(self, name: str) -> dict[str, Any] | None:
+        own = {"samewire.cluster": "b"}
+        labels: dict[str, dict[str, str]] = {"a-ray": {}, "b-ray": own, "c-vllm": own}
+        return {"Config": {"Labels": labels[name]}} if name in labels else None
+
+
+@pytest.mark.parametrize(
+    ("cluster", "foreign"), [("a", {"a-ray": None}), ("b", {}), ("c", {"c-vllm": "b"}), ("d", {})]
+)
+def test_whose_containers_bear_our_names(cluster: str, foreign: dict[str, str | None]) -> None:
+    assert node_info._foreign_containers(Engine(), cluster) == foreign  # type: ignore[arg-type]

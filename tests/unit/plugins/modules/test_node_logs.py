@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import time
 from typing import Any
 
 import pytest
@@ -60,6 +61,15 @@ def directory(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def kernel_log(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """Stand in for the kernel's log: one record at most."""
+    path = tmp_path / "kmsg"
+    path.touch()
+    monkeypatch.setattr(node_logs, "_KERNEL_LOG", str(path))
+    return path
+
+
 def test_logs_without_secrets(directory: pathlib.Path) -> None:
     made = node_logs.collect(Engine(), "pair", str(directory))  # type: ignore[arg-type]
     files = _bundle.unpack(made["packed"])
@@ -84,6 +94,24 @@ def test_a_host_without_an_engine_and_without_files(tmp_path: pathlib.Path) -> N
     assert _bundle.unpack(made["packed"]) == {
         "unread.json": json.dumps(["containers: /nowhere does not exist"], indent=2)
     }
+
+
+def test_whom_the_kernel_killed(directory: pathlib.Path, kernel_log: pathlib.Path) -> None:
+    now = int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
+    kernel_log.write_text(f"6,1,{now},-;oom-kill:task_memcg=/docker/1f,task=python3,pid=7,uid=0\n")
+    made = node_logs.collect(Engine(), "pair", str(directory))  # type: ignore[arg-type]
+    assert _bundle.unpack(made["packed"])["kernel.log"].endswith(
+        "] oom-kill:task_memcg=/docker/1f,task=python3,pid=7,uid=0"
+    )
+
+
+def test_a_kernel_log_that_may_not_be_read(
+    directory: pathlib.Path, kernel_log: pathlib.Path
+) -> None:
+    kernel_log.unlink()
+    made = node_logs.collect(Engine(), "pair", str(directory))  # type: ignore[arg-type]
+    (said,) = json.loads(_bundle.unpack(made["packed"])["unread.json"])
+    assert said.startswith("kernel.log: [Errno 2] No such file or directory")
 
 
 def test_an_engine_that_goes_away_leaves_the_files(directory: pathlib.Path) -> None:

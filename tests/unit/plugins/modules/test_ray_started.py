@@ -64,6 +64,27 @@ def test_restarts_of_the_past_are_let_pass() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "waited", "problem"),
+    [
+        ("Local node IP: 10.0.0.2", 119, ""),
+        ("Local node IP: 10.0.0.2", 121, "container c has not started it after 120 s"),
+        (
+            "rpc_client.h:153: Failed to connect to GCS at address 10.0.0.1:6379 within 5 seconds.",
+            19,
+            "",
+        ),
+        (
+            "rpc_client.h:153: Failed to connect to GCS at address 10.0.0.1:6379 within 5 seconds.",
+            21,
+            "container c has tried in vain for 21 s",
+        ),
+    ],
+)
+def test_who_still_tries_is_given_up(line: str, waited: float, problem: str) -> None:
+    assert ray_started.overdue("c", [line], waited, timeout=120, patience=20) == problem
+
+
 def test_no_container() -> None:
     assert ray_started.look(Engine(), "other", 0) == (  # type: ignore[arg-type]
         False,
