@@ -6,14 +6,16 @@
     cluster_nodes.py wait --expect ADDRESS=GPUS,... --timeout SECONDS [-- PROGRAM ARGUMENT...]
 
 `list` prints one JSON object. `wait` ends as soon as the nodes that are alive are exactly the
-expected ones, each with its GPUs and its resource node:ADDRESS, and becomes PROGRAM where one is
-given; after the timeout it prints one sentence and exits with 1.
+expected ones, each with its GPUs and its resource node:ADDRESS, and then runs PROGRAM where one is
+given, as supervise.py does; after the timeout it prints one sentence and exits with
+1. A timeout of 0 waits for ever: a node that is repaired tomorrow is expected still.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import socket
@@ -75,7 +77,7 @@ def connect(timeout):
     """Connect to the cluster of RAY_ADDRESS as a driver, waiting for the head at most so long."""
     import ray
 
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + timeout if timeout else math.inf
     while True:
         try:
             ray.init(
@@ -102,13 +104,14 @@ def wait(expected, timeout):
     import ray
 
     begun = changed = time.monotonic()
+    deadline = begun + timeout if timeout else math.inf
     said = None
     connect(timeout)
     try:
         while missing := differences(expected, ray.nodes()):
             now = time.monotonic()
-            complete = len(alive(ray.nodes())) >= len(expected)
-            if now > begun + timeout or (complete and said == missing and now > changed + _SETTLED):
+            others = timeout and len(alive(ray.nodes())) >= len(expected)
+            if now > deadline or (others and said == missing and now > changed + _SETTLED):
                 raise Unplanned(
                     f"the nodes of Ray are not the planned ones after {now - begun:.0f} s: "
                     f"{'; '.join(missing)}; look at the logs of the Ray containers"
@@ -159,7 +162,9 @@ def main():
         sys.exit(f"samewire: {socket.gethostname()}: {problem}")
     print("samewire: Ray has exactly the planned nodes", flush=True)
     if program:
-        os.execvp(program[0], program)
+        import supervise
+
+        supervise.main(program)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What befalls a running cluster heals without a controller: how soon, and at what cost?"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import docker
+import pytest
+
+from samewire_lab import spec
+from samewire_lab.waiting import wait_for
+from tests.lab.load import Load
+from tests.lab.shell import on
+
+ROOT = pathlib.Path(__file__).parents[2]
+INVENTORY = "inventories/lab"
+HOSTS = ("node0", "node1")
+STARTS = "/tmp/samewire-starts.json"
+
+pytestmark = pytest.mark.heals
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Blow:
+    """What befalls the cluster; it blocks while it lasts. within: seconds to heal after it is over."""
+
+    name: str
+    strike: Callable[[], object]
+    within: int = 240
+    # Whether the requests notice; a cut of seconds may pass unseen.
+    felt: bool = True
+
+
+def _kill(host: str, container: str) -> None:
+    """Kill the first process of a container behind Docker's back, as a crash does."""
+    on(host).read(f"kill -9 $(docker inspect --format '{{{{.State.Pid}}}}' {container})")
+
+
+def _restart_engine(host: str) -> None:
+    before = on(host).engine()
+    on(host).read("pkill -x dockerd")
+    wait_for(lambda: on(host).engine() not in ("", before), 60, f"Docker on {host} did not return")
+
+
+def _reboot(*hosts: str) -> None:
+    """Restart hosts, one after the other; the volumes of their engines stay."""
+    client = docker.from_env()
+    for host in hosts:
+        client.containers.get(f"{spec.PREFIX}-{host}").restart(timeout=5)
+    wait_for(lambda: all(on(host).engine() for host in hosts), 90, f"{hosts} did not return")
+
+
+def _cut(seconds: float) -> None:
+    """Take the fabric of the worker away and give it back, as a loose cable does."""
+    on("node1").read(
+        f"ip link set enp1s0f1np1 down; sleep {seconds}; ip link set enp1s0f1np1 up; "
+        "ip address replace 10.213.2.13/24 dev enp1s0f1np1"
+    )
+
+
+def _fill_disk(host: str) -> None:
+    """Leave nothing of the disk of the containers' files, for half a minute."""
+    on(host).read(
+        "mkdir -p /root/.samewire/lab/ray; "
+        "head -c 100G /dev/zero > /run/full 2>/dev/null; sleep 30; rm -f /run/full"
+    )
+
+
+BLOWS = [
+    Blow("vLLM is killed", lambda: _kill("node0", "lab-vllm")),
+    Blow("Ray on the worker is killed", lambda: _kill("node1", "lab-ray")),
+    Blow("Ray on the head is killed", lambda: _kill("node0", "lab-ray")),
+    Blow("Docker on the worker restarts", lambda: _restart_engine("node1")),
+    Blow("Docker on the head restarts", lambda: _restart_engine("node0")),
+    Blow("the worker reboots", lambda: _reboot("node1")),
+    Blow("the head reboots", lambda: _reboot("node0")),
+    Blow("both reboot, the head first", lambda: _reboot("node0", "node1")),
+    Blow("both reboot, the worker first", lambda: _reboot("node1", "node0")),
+    Blow("the fabric is cut for 5 s", lambda: _cut(5), felt=False),
+    Blow("the fabric is cut for 60 s", lambda: _cut(60)),
+    Blow("the fabric is cut for 10 min", lambda: _cut(600)),
+]
+
+
+def samewire(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the driver as on a pipe."""
+    return subprocess.run(
+        ["samewire", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, object]:
+    """Deploy the cluster once; return what was proven."""
+    done = samewire("deploy", "-i", INVENTORY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    path = pathlib.Path("~/.samewire/clusters/lab/record.json").expanduser()
+    return dict(json.loads(path.read_text()))
+
+
+@pytest.fixture
+def load(record: dict[str, object]) -> Iterator[Load]:
+    # The blows of one test run are no loop of the server's own.
+    on("node0").read(f"docker exec lab-vllm rm -f {STARTS}")
+    with Load(record) as load:
+        wait_for(lambda: load.right_since(0), 60, "the cluster does not serve before the blow")
+        yield load
+
+
+def containers() -> dict[str, list[str]]:
+    """Return the containers of each host, with their ids."""
+    command = "docker ps --all --no-trunc --format '{{.Names}} {{.ID}}' | sort"
+    return {host: on(host).read(command).splitlines() for host in HOSTS}
+
+
+def serving() -> bool:
+    """Tell whether the status is good again."""
+    done = samewire("status", "-i", INVENTORY, "--json")
+    return done.returncode == 0 and json.loads(done.stdout)["verdict"] == "serving"
+
+
+@pytest.mark.parametrize("blow", BLOWS, ids=[blow.name for blow in BLOWS])
+def test_it_heals(blow: Blow, load: Load, rows: Rows) -> None:
+    before = containers()
+    begun = time.monotonic()
+    blow.strike()
+    over = time.monotonic()
+    if blow.felt:
+        wait_for(lambda: load.failed_since(begun), 120, "no request noticed")
+    since = wait_for(lambda: load.right_since(over), blow.within, "answers are not right again")
+    failed = load.failed_since(begun)
+    rows.append(
+        (
+            blow.name,
+            f"lasted {over - begun:.0f} s",
+            f"{since - over:.0f} s after it",
+            f"{failed} failed",
+        )
+    )
+    assert containers() == before
+    wait_for(serving, 60, "the status is not good again")
