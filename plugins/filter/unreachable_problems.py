@@ -10,7 +10,7 @@ name: unreachable_problems
 short_description: Name the hosts that cannot be reached, and why
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
-positional: hosts, register
+positional: hosts, register, answer
 options:
   _input:
     description: The variables of each host, as C(hostvars).
@@ -25,6 +25,10 @@ options:
     description: Name under which a task with C(ignore_unreachable) registered its result.
     type: str
     required: true
+  answer:
+    description: What the result of a module that did run holds.
+    type: str
+    default: ping
 """
 
 EXAMPLES = r"""
@@ -50,7 +54,10 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
 
 
 def unreachable_problems(
-    hostvars: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], register: str
+    hostvars: Mapping[str, Mapping[str, Any]],
+    hosts: Sequence[str],
+    register: str,
+    answer: str = "ping",
 ) -> list[str]:
     """Return a sentence for each host that did not answer; see `_preflight.unreachable_problem`."""
     problems = []
@@ -63,7 +70,7 @@ def unreachable_problems(
         said = [str(result.get(key, "")) for key in ("module_stderr", "module_stdout", "msg")]
         if result.get("unreachable"):
             problems.append(_preflight.unreachable_problem(host, where, said[-1]))
-        elif "ping" not in result:
+        elif answer not in result:
             problems.append(_preflight.python_problem(host, where, next(filter(None, said), "")))
     return problems
 

@@ -12,6 +12,8 @@ from . import _environment
 
 HUB_DIRECTORY = "/samewire-hub"
 
+_RAY_PORT = 6379
+
 GPU_ACCESS = ("auto", "device_request", "runtime", "cdi", "none")
 
 
@@ -107,6 +109,19 @@ def node_container(plan: Mapping[str, Any], host: str, settings: NodeSettings) -
     }
 
 
+def neighbour_ports(port: int, *, is_head: bool) -> dict[str, int]:
+    """Return the further ports of a cluster that lives beside another on the same hosts, by Ray's option.
+
+    port: of its GCS. On Ray's own default port the others are left to Ray's defaults, too; source:
+    ray/_private/ray_constants.py and scripts.py (10001, 8265, 52365).
+    """
+    if port == _RAY_PORT:
+        return {}
+    own = {"--dashboard-agent-listen-port": port + 1}
+    head = {"--ray-client-server-port": port + 2, "--dashboard-port": port + 3}
+    return {**own, **head} if is_head else own
+
+
 def ray_start(
     plan: Mapping[str, Any], host: str, settings: NodeSettings, extra: Sequence[str] = ()
 ) -> list[str]:
@@ -124,6 +139,12 @@ def ray_start(
         *place,
         f"--node-ip-address={address}",
         f"--num-gpus={settings.gpus}",
+        *(
+            f"{option}={number}"
+            for option, number in neighbour_ports(
+                settings.port, is_head=host == settings.head
+            ).items()
+        ),
         "--disable-usage-stats",
         "--block",
         *extra,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _status
+from . import _containers, _status
 
 # What a test may let through, so that the fault shows itself later.
 GATES = ("image", "nodes", "ports", "rdma", "shm", "versions", "weights", "wire")
@@ -49,12 +49,16 @@ def ports(settings: Mapping[str, Any], *, is_head: bool) -> dict[int, tuple[str,
         "ray_node_extra_args",
         "ray_head_extra_args" if is_head else "ray_worker_extra_args",
     ]
-    found = {}
+    gcs = int(settings["ray_node_port"])
+    found = {
+        each: (f"Ray's {option.strip('-').replace('-port', '').replace('-', ' ')}", "ray_node_port")
+        for option, each in _containers.neighbour_ports(gcs, is_head=is_head).items()
+    }
     for variable in variables:
         for component, port in _fixed_ports(settings.get(variable) or []):
             found[port] = (f"Ray's {component.replace('-', ' ')}", variable)
     if is_head:
-        found[int(settings["ray_node_port"])] = ("the Ray head", "ray_node_port")
+        found[gcs] = ("the Ray head", "ray_node_port")
         found[int(settings["vllm_server_port"])] = ("the vLLM API", "vllm_server_port")
     return {port: user for port, user in sorted(found.items()) if port}
 

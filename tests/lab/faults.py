@@ -228,6 +228,8 @@ FAULTS = [
         within=300,
         alone="ends after the weights were loaded",
         variables=(
+            # The lab's image sets it, and it would win.
+            'ray_node_environment={VLLM_CPU_KVCACHE_SPACE: ""}',
             "vllm_server_extra_args=[--enforce-eager, --max-model-len=256, --kv-cache-memory-bytes=65536]",
         ),
     ),

@@ -35,3 +35,17 @@ def test_ports_of_the_head_and_of_a_worker() -> None:
             7002: ["Ray's object manager", "ray_node_extra_args"],
         },
     }
+
+
+def test_a_cluster_beside_another_needs_more_ports() -> None:
+    settings = {"node0": own(ray_node_port=7000), "node1": own(ray_node_port=7000)}
+    assert FilterModule().filters()["node_ports"](settings, "node0") == {
+        "node0": {
+            7000: ["the Ray head", "ray_node_port"],
+            7001: ["Ray's dashboard agent listen", "ray_node_port"],
+            7002: ["Ray's ray client server", "ray_node_port"],
+            7003: ["Ray's dashboard", "ray_node_port"],
+            8000: ["the vLLM API", "vllm_server_port"],
+        },
+        "node1": {7001: ["Ray's dashboard agent listen", "ray_node_port"]},
+    }

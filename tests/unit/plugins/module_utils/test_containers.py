@@ -104,6 +104,18 @@ def test_the_head_and_a_worker_register_their_own_interconnect_address() -> None
     ]
 
 
+def test_a_cluster_beside_another_takes_ports_of_its_own() -> None:
+    settings = dataclasses.replace(SETTINGS, port=7000)
+    head, worker = (_containers.ray_start(plan(), host, settings) for host in ("spark0", "spark1"))
+    assert {each for each in head if "port" in each} == {
+        "--port=7000",
+        "--dashboard-agent-listen-port=7001",
+        "--ray-client-server-port=7002",
+        "--dashboard-port=7003",
+    }
+    assert {each for each in worker if "port" in each} == {"--dashboard-agent-listen-port=7001"}
+
+
 def test_the_nodes_to_wait_for_are_all_of_the_plan() -> None:
     expected = _containers.expected_nodes(plan(), {"spark1": 2, "spark0": 1})
     assert expected == "192.168.200.12=1,192.168.200.13=2"
