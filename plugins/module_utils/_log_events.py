@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # Longer lines are cut: they are dumps of configurations, and messages stand at the start.
@@ -53,6 +54,24 @@ class Event:
     process: str = ""
     time: str | None = None
     repeated: int = 1
+
+
+# What an exception's last line begins with; those of the second row only pass another on.
+_EXCEPTION = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)\b(?:\([^)]*\))?:\s*\S"
+)
+_PASSED_ON = re.compile(
+    r"ray::|RayTaskError|ActorDied|ActorHandleNotFound|Engine core initialization failed|RayActorError"
+)
+
+
+def first_exception(lines: Iterable[str]) -> str:
+    """Return the first exception of a log that passes no other on, as `ValueError: ...`, or nothing."""
+    for number, line in enumerate(lines):
+        text = parse("", number, line).text.strip()
+        if _EXCEPTION.match(text) and not _PASSED_ON.search(text):
+            return text
+    return ""
 
 
 def parse(file: str, number: int, raw: str) -> Event:

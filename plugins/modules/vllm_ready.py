@@ -86,6 +86,10 @@ findings:
   returned: always
   type: list
   elements: dict
+exception:
+  description: The first exception that the log tells of its own, empty where there is none.
+  returned: always
+  type: str
 log:
   description: The last lines of the log.
   returned: always
@@ -103,6 +107,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _diagnosis,
     _engine,
+    _log_events,
     _signatures,
     _startup,
 )
@@ -170,6 +175,7 @@ def _result(
         "standing": _startup.standing(progress),
         "joined": _startup.joined(progress),
         "findings": _diagnosis.to_json(findings or [])["findings"],
+        "exception": _log_events.first_exception(lines or []),
         "log": (lines or [])[-_SHOWN:],
     }
 

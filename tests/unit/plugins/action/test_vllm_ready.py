@@ -21,6 +21,7 @@ LOOK = {
     "standing": "",
     "joined": False,
     "findings": [],
+    "exception": "",
     "log": [],
 }
 
@@ -109,6 +110,16 @@ def test_a_fault_in_the_log_of_a_server_that_stands_still(
     look = {"progress": "warming up", "joined": True, "findings": [finding]}
     result = run(look, stall_timeout=100)
     assert f"for {seconds} s" in result["msg"].splitlines()[0]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_first_exception_is_shown_where_no_cause_is_known(run: Run, known: bool) -> None:
+    finding = {"id": "secondary_error", "cause": "C", "remedy": "R", "evidence": []}
+    look = {"problem": "P", "exception": "ValueError: x", "findings": [finding] if known else []}
+    assert (
+        run(look)["msg"].splitlines()[-2 if not known else -1]
+        == "The first exception: ValueError: x"
+    )
 
 
 def test_ranks_that_do_not_find_each_other_are_given_up_early(run: Run) -> None:

@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.samewire.vllm.plugins.module_utils._log_events import Event, parse
+from ansible_collections.samewire.vllm.plugins.module_utils._log_events import (
+    Event,
+    first_exception,
+    parse,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +68,29 @@ from ansible_collections.samewire.vllm.plugins.module_utils._log_events import E
 )
 def test_the_wrapping_becomes_fields(raw: str, text: str, rest: dict[str, str | int]) -> None:
     assert parse("a.log", 7, raw) == Event("a.log", 7, text, **rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("lines", "exception"),
+    [
+        ([], ""),
+        (["INFO all is well", "no Error: here"], ""),
+        (
+            [
+                "(EngineCore pid=34042) ERROR 11-30 15:20:30 [core.py:1510] "
+                "ray.exceptions.RayTaskError(ValueError): ray::RayWorkerProc.initialize_worker() (pid=33845, ip=10.213.2.12)",
+                "(EngineCore pid=34042) ERROR 11-30 15:20:30 [core.py:1510]     int(os.getenv('X', '0'))",
+                "(EngineCore pid=34042) ERROR 11-30 15:20:30 [core.py:1510] ValueError: invalid "
+                "literal for int()",
+                "RuntimeError: Engine core initialization failed. See root cause above.",
+            ],
+            "ValueError: invalid literal for int()",
+        ),
+        (
+            ["torch.distributed.DistBackendError: NCCL error"],
+            "torch.distributed.DistBackendError: NCCL error",
+        ),
+    ],
+)
+def test_the_first_exception(lines: list[str], exception: str) -> None:
+    assert first_exception(lines) == exception
