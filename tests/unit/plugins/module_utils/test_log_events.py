@@ -78,7 +78,7 @@ def test_the_wrapping_becomes_fields(raw: str, text: str, rest: dict[str, str | 
         (
             [
                 "(EngineCore pid=34042) ERROR 11-30 15:20:30 [core.py:1510] "
-                "ray.exceptions.RayTaskError(ValueError): ray::RayWorkerProc.initialize_worker() (pid=33845, ip=10.213.2.12)",
+                "ray.exceptions.RayTaskError(ValueError): ray::RayWorkerProc.initialize_worker()",
                 "(EngineCore pid=34042) ERROR 11-30 15:20:30 [core.py:1510]     int(os.getenv('X', '0'))",
                 "(EngineCore pid=34042) ERROR 11-30 15:20:30 [core.py:1510] ValueError: invalid "
                 "literal for int()",
