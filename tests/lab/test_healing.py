@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 INVENTORY = "inventories/lab"
 HOSTS = ("node0", "node1")
 STARTS = "/tmp/samewire-starts.json"
+SMALL_DISK = "/root/.samewire"
 
 pytestmark = pytest.mark.heals
 Rows = list[tuple[str, ...]]
@@ -68,10 +69,9 @@ def _cut(seconds: float) -> None:
 
 
 def _fill_disk(host: str) -> None:
-    """Leave nothing of the disk of the containers' files, for half a minute."""
+    """Leave no byte of the disk of Ray's sessions and logs, for half a minute."""
     on(host).read(
-        "mkdir -p /root/.samewire/lab/ray; "
-        "head -c 100G /dev/zero > /run/full 2>/dev/null; sleep 30; rm -f /run/full"
+        f"head -c 10G /dev/zero > {SMALL_DISK}/full 2>/dev/null; sleep 30; rm {SMALL_DISK}/full"
     )
 
 
@@ -85,6 +85,8 @@ BLOWS = [
     Blow("the head reboots", lambda: _reboot("node0")),
     Blow("both reboot, the head first", lambda: _reboot("node0", "node1")),
     Blow("both reboot, the worker first", lambda: _reboot("node1", "node0")),
+    Blow("the disk of the head is full for 30 s", lambda: _fill_disk("node0"), felt=False),
+    Blow("the disk of the worker is full for 30 s", lambda: _fill_disk("node1"), felt=False),
     Blow("the fabric is cut for 5 s", lambda: _cut(5), felt=False),
     Blow("the fabric is cut for 60 s", lambda: _cut(60)),
     Blow("the fabric is cut for 10 min", lambda: _cut(600)),
@@ -104,12 +106,20 @@ def samewire(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def record() -> dict[str, object]:
-    """Deploy the cluster once; return what was proven."""
+def record() -> Iterator[dict[str, object]]:
+    """Deploy the cluster once, with small disks for its files; return what was proven."""
+    for host in HOSTS:
+        on(host).read(
+            "docker rm -f lab-vllm lab-ray >/dev/null 2>&1 || true; "
+            f"mkdir -p {SMALL_DISK}; mountpoint -q {SMALL_DISK} || "
+            f"mount -t tmpfs -o size=256m tmpfs {SMALL_DISK}"
+        )
     done = samewire("deploy", "-i", INVENTORY)
     assert done.returncode == 0, done.stdout + done.stderr
     path = pathlib.Path("~/.samewire/clusters/lab/record.json").expanduser()
-    return dict(json.loads(path.read_text()))
+    yield dict(json.loads(path.read_text()))
+    for host in HOSTS:
+        on(host).read(f"docker rm -f lab-vllm lab-ray >/dev/null 2>&1 || true; umount {SMALL_DISK}")
 
 
 @pytest.fixture
