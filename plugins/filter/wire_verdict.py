@@ -73,7 +73,7 @@ def wire_verdict(
     for (source, target), clock in sorted(verdict.clocks.items()):
         offsets.setdefault(source, {})[target] = round(clock.ahead, 3)
     return {
-        "problems": list(verdict.problems),
+        "problems": [*verdict.problems, *(_wire.idle_links(plan) if verdict.problems else ())],
         "notes": list(verdict.notes),
         "clock_offsets": offsets,
     }

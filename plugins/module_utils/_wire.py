@@ -8,6 +8,7 @@ Each host listens on its interconnect address (`Listener`), then opens connectio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -427,3 +428,31 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# Bridges of Docker and of hypervisors are down while nobody uses them.
+_SOFT = re.compile(r"docker|br-|veth|virbr|lxcbr")
+
+
+def idle_links(plan: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each host with links that are down: one of them may be the wire that was meant.
+
+    plan: of schema samewire.plan/1; what was rejected there says why (_networks.py).
+    """
+    said = []
+    for host, own in sorted(plan["hosts"].items()):
+        idle = sorted(
+            {
+                each["interface"]
+                for each in own.get("rejected") or ()
+                if "its link is down" in each["because"]
+                and each.get("interface")
+                and not _SOFT.match(each["interface"])
+            }
+        )
+        if idle:
+            said.append(
+                f"{host}: {_listed(idle)} {'is' if len(idle) == 1 else 'are'} down and could not be planned "
+                f"with; if the cable of the cluster is there, bring it up first: ip link set {idle[0]} up"
+            )
+    return said

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _wire as wire
+from tests.unit.plans import plan
 
 NETWORK = "10.77.0.0/24"
 HOSTS = ("node0", "node1", "node2")
@@ -195,3 +196,19 @@ def test_plain_forms_keep_everything() -> None:
     probe = wire.Probe((told, failing("node2", wire.TIMEOUT)), "mac", {"a": "b"})
     assert wire.parse_probe(wire.render_probe(probe)) == probe
     assert wire.parse_listener(wire.render_listener(LISTENERS["node0"])) == LISTENERS["node0"]
+
+
+def test_links_that_are_down_may_be_the_wire_that_was_meant() -> None:
+    down = {"address": None, "because": "its link is down"}
+    made = plan()
+    made["hosts"]["spark0"]["rejected"] = [
+        {**down, "interface": "enp1s0f1np1"},
+        {**down, "interface": "docker0"},
+        {"interface": "wlan0", "address": "10.0.0.1", "because": "it is Wi-Fi"},
+    ]
+    assert wire.idle_links(made) == [
+        "spark0: enp1s0f1np1 is down and could not be planned with; if the cable of the cluster is there, "
+        "bring it up first: ip link set enp1s0f1np1 up"
+    ]
+    made["hosts"]["spark0"]["rejected"] = []
+    assert wire.idle_links(made) == []
