@@ -12,6 +12,7 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Compares what M(samewire.vllm.node_info) found on each host with what the deployment needs.
+  - Where the sizes of the model and of the GPUs' memory are known, judges whether the one fits the other.
 options:
   _input:
     description: What M(samewire.vllm.node_info) returned as C(node), by name of the host.
@@ -29,13 +30,9 @@ options:
     description: Model, a hub id or a path on the hosts.
     type: str
     required: true
-  tensor_parallel_size:
-    description: GPUs that share each layer.
-    type: int
-    required: true
-  pipeline_parallel_size:
-    description: Groups of GPUs that share the layers.
-    type: int
+  settings:
+    description: The variables of the head, with defaults; of them the sizes and arguments of vLLM are read.
+    type: dict
     required: true
   gpus:
     description: GPUs of each host, by name of the host.
@@ -63,8 +60,8 @@ EXAMPLES = r"""
   vars:
     problems: >-
       {{ nodes | samewire.vllm.preflight_problems(head='spark0', image='vllm/vllm-openai:v0.17.1',
-         model='/models/qwen', tensor_parallel_size=2, pipeline_parallel_size=1,
-         gpus={'spark0': 1, 'spark1': 1}, ports=settings | samewire.vllm.node_ports('spark0')) }}
+         model='/models/qwen', settings=settings['spark0'], gpus={'spark0': 1, 'spark1': 1},
+         ports=settings | samewire.vllm.node_ports('spark0')) }}
 """
 
 RETURN = r"""
@@ -77,7 +74,12 @@ _value:
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _preflight, _weights
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _fit,
+    _preflight,
+    _shape,
+    _weights,
+)
 
 
 def preflight_problems(
@@ -85,21 +87,20 @@ def preflight_problems(
     head: str,
     image: str,
     model: str,
-    tensor_parallel_size: int,
-    pipeline_parallel_size: int,
+    settings: Mapping[str, Any],
     gpus: Mapping[str, int],
     ports: Mapping[str, Mapping[Any, Sequence[str]]],
     weights: Mapping[str, Mapping[str, Any]] | None = None,
     skip: Sequence[str] = (),
 ) -> list[str]:
-    """Return a sentence for each problem; see `_preflight.problems` and `_weights.problems`."""
+    """Return a sentence for each problem; see the functions `problems` of the utilities."""
     desire = _preflight.Desire(
         head=head,
         image=image,
         model=model,
-        tensor_parallel_size=int(tensor_parallel_size),
-        pipeline_parallel_size=int(pipeline_parallel_size),
+        sizes=_shape.sizes(settings),
         gpus={host: int(count) for host, count in gpus.items()},
+        figures=_fit.figures((weights or {}).get(head) or {}),
         # Numbers become text where they are keys of a variable.
         ports={
             host: {int(port): (purpose, variable) for port, (purpose, variable) in own.items()}
@@ -112,6 +113,11 @@ def preflight_problems(
         # A path that does not exist has its sentence already.
         present = {host: own for host, own in (weights or {}).items() if own["exists"]}
         found += _weights.problems(model, present, head)
+    judged = _fit.deployment(settings, desire.gpus, head, nodes, weights or {})
+    # A size that cannot be has its sentence already.
+    if judged and not found and "fit" not in desire.skip:
+        found = _fit.capability_problems(model, judged.model.quantisation, judged.gpus)
+        found += _fit.problems(judged)
     return found
 
 

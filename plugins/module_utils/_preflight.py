@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _containers, _status
+from . import _containers, _model, _shape, _status
 
 # What a test may let through, so that the fault shows itself later.
-GATES = ("image", "nodes", "ports", "rdma", "shm", "versions", "weights", "wire")
+GATES = ("fit", "image", "nodes", "ports", "rdma", "shm", "versions", "weights", "wire")
 
 # Ray's object store and NCCL's channels live in /dev/shm; Docker's own default of 64 MiB starves both.
 _SHM = 1 << 30
@@ -22,17 +22,17 @@ _SHM = 1 << 30
 class Desire:
     """What a deployment wants of its hosts.
 
-    ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce; skip: names
-    of GATES that judge nothing.
+    ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce; figures: those
+    of the model, where they are known; skip: names of GATES that judge nothing.
     """
 
     head: str
     image: str
     model: str
-    tensor_parallel_size: int
-    pipeline_parallel_size: int
+    sizes: _shape.Sizes
     gpus: Mapping[str, int]
     ports: Mapping[str, Mapping[int, tuple[str, str]]]
+    figures: _model.Model | None = None
     skip: frozenset[str] = frozenset()
 
 
@@ -90,25 +90,6 @@ def python_problem(host: str, where: str, said: str) -> str:
         f"{host}: does not run Ansible's modules ({detail}); expected Python 3.9 or newer that starts "
         f"without an error, try ssh {where} python3 --version, or set ansible_python_interpreter"
     )
-
-
-def placement_problems(desire: Desire) -> list[str]:
-    """Return why the parallel sizes do not fit the GPUs of the hosts."""
-    tensor, pipeline = desire.tensor_parallel_size, desire.pipeline_parallel_size
-    needed, present = tensor * pipeline, sum(desire.gpus.values())
-    if needed <= present:
-        return []
-    sizes = f"tensor parallel {tensor} x pipeline parallel {pipeline} needs {needed} GPUs"
-    per_host = ", ".join(f"{host}: {count}" for host, count in sorted(desire.gpus.items()))
-    if len(desire.gpus) == 1:
-        return [
-            f"{desire.head}: {sizes}, got {present} on this host and no worker; add a host to "
-            "group ray_workers or lower vllm_server_tensor_parallel_size"
-        ]
-    return [
-        f"{desire.head}: {sizes}, got {present} in the cluster ({per_host}); lower "
-        "vllm_server_tensor_parallel_size or vllm_server_pipeline_parallel_size, or add hosts"
-    ]
 
 
 def _docker_problem(host: str, node: Mapping[str, Any]) -> str | None:
@@ -184,7 +165,8 @@ def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[st
 
 def problems(nodes: Mapping[str, Mapping[str, Any]], desire: Desire) -> list[str]:
     """Return all that stands against the deployment, a sentence each, hosts in order of name."""
-    found = placement_problems(desire)
+    figures = None if "fit" in desire.skip else desire.figures
+    found = _shape.problems(desire.sizes, desire.gpus, desire.head, figures)
     for host in sorted(nodes):
         found += node_problems(host, nodes[host], desire)
     return found

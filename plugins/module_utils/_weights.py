@@ -67,7 +67,7 @@ def problems(model: str, found: Mapping[str, Mapping[str, Any]], head: str) -> l
     """
     said: list[str] = []
     for host in sorted(found):
-        said += _own_problems(model, host, found[host])
+        said += own_problems(model, host, found[host])
     # Of a host without weights that one sentence is enough.
     hosts = sorted(
         filter(lambda host: _weighs(found[host]), found), key=lambda host: (host != head, host)
@@ -82,7 +82,8 @@ def _weighs(own: Mapping[str, Any]) -> bool:
     return any(name.endswith(WEIGHTS) for name in own["files"])
 
 
-def _own_problems(model: str, host: str, own: Mapping[str, Any]) -> Iterable[str]:
+def own_problems(model: str, host: str, own: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what keeps one host from loading its own files, a sentence each."""
     if own["reason"]:
         yield (
             f"{host}: the weights in {model} cannot be read ({own['reason']}); expected a folder or a file "
@@ -90,7 +91,9 @@ def _own_problems(model: str, host: str, own: Mapping[str, Any]) -> Iterable[str
         )
         return
     files = own["files"]
-    if own["folder"] and "config.json" not in files and "params.json" not in files:
+    # A snapshot in the hub's cache lies below the folder of its repository.
+    base = own.get("base", "")
+    if own["folder"] and not {f"{base}config.json", f"{base}params.json"} & set(files):
         yield (
             f"{host}: {model} has no config.json, expected the folder of a model; correct "
             f"vllm_server_model or copy the model to {host}"

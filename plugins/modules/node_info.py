@@ -13,7 +13,7 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Reads whether a Docker Engine answers, whether an image is present or can be pulled, which ports are
-    taken and by whom, which paths exist, the size of C(/dev/shm), and what RDMA needs.
+    taken and by whom, which paths exist, the size of C(/dev/shm), what RDMA needs, and the GPUs.
   - What cannot be read is an absent fact with a reason, never a failure. Nothing is changed.
 attributes:
   check_mode:
@@ -73,6 +73,9 @@ node:
     directory: {path: /root/.samewire, writable: true}
     shm: 67419271168
     rdma: {devices: [uverbs0], memlock: null}
+    gpus:
+      found: [{name: NVIDIA GB10, memory: 128520208384, capability: 12.1, shared: true}]
+      reason: null
 """
 
 import getpass
@@ -83,7 +86,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _sockets
+from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _gpu, _sockets
 
 # Its holder may raise limits; source: linux/capability.h.
 _CAP_SYS_RESOURCE = 24
@@ -221,6 +224,19 @@ def _memlock() -> int | None:
     return None
 
 
+def _gpus(module: AnsibleModule) -> dict[str, Any]:
+    """Return the NVIDIA GPUs of this host by name, memory and capability, or why they are not known."""
+    program = module.get_bin_path("nvidia-smi")
+    if program is None:
+        return {"found": None, "reason": "no nvidia-smi on this host"}
+    code, said, error = module.run_command(
+        [program, f"--query-gpu={','.join(_gpu.FIELDS)}", "--format=csv,noheader,nounits"]
+    )
+    if code:
+        return {"found": None, "reason": (error or said).strip() or f"nvidia-smi ended with {code}"}
+    return {"found": _gpu.parse(said, _read("/proc/meminfo")), "reason": None}
+
+
 def _has_requests() -> bool:
     try:
         import requests  # noqa: F401, PLC0415
@@ -258,6 +274,7 @@ def main() -> None:
             "directory": {"path": directory, "writable": _writable(directory)},
             "shm": _shm(),
             "rdma": {"devices": _verbs(), "memlock": _memlock()},
+            "gpus": _gpus(module),
         },
     )
 

@@ -9,6 +9,23 @@ from typing import Any
 from ansible_collections.samewire.vllm.plugins.filter import preflight_problems
 from tests.unit.plugins.module_utils import test_preflight, test_weights
 
+SETTINGS = {
+    "vllm_server_model": "/models/tiny",
+    "vllm_server_tensor_parallel_size": 1,
+    "vllm_server_pipeline_parallel_size": 1,
+    "vllm_server_data_parallel_size": 1,
+    "vllm_server_expert_parallel": False,
+    "vllm_server_extra_args": [],
+}
+GPU = {"name": "NVIDIA T4", "memory": 15 << 30, "capability": 7.5, "shared": False}
+CONFIG = {
+    "hidden_size": 8192,
+    "num_hidden_layers": 80,
+    "num_attention_heads": 64,
+    "vocab_size": 128256,
+    "max_position_embeddings": 8192,
+}
+
 
 def judged(nodes: dict[str, Any], **arguments: Any) -> list[str]:
     return preflight_problems.preflight_problems(
@@ -16,8 +33,7 @@ def judged(nodes: dict[str, Any], **arguments: Any) -> list[str]:
         head="node0",
         image="i",
         model="/models/tiny",
-        tensor_parallel_size=2,
-        pipeline_parallel_size=1,
+        settings={**SETTINGS, "vllm_server_tensor_parallel_size": 2},
         gpus={"node0": 1, "node1": 1},
         ports={
             "node0": {"6379": ["the Ray head", "ray_node_port"]},
@@ -51,3 +67,39 @@ def test_weights_are_judged_where_they_exist_and_unless_skipped() -> None:
         "it to node0 again",
     ]
     assert judged(nodes, weights=weights, skip=["weights"]) == []
+
+
+def with_gpus(**changes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return two hosts with a small GPU each, and what they have of a large model."""
+    node = test_preflight.node(gpus={"found": [GPU], "reason": None})
+    files = {
+        "config.json": {"size": 2, "hash": "a"},
+        "model.safetensors": {"size": 141_000_000_000, "hash": "b"},
+    }
+    own = test_weights.own(files=files, config={**CONFIG, **changes})
+    return {"node0": node, "node1": node}, {"node0": own, "node1": own}
+
+
+def test_a_model_that_cannot_fit_is_refused_unless_skipped() -> None:
+    nodes, weights = with_gpus()
+    said = judged(nodes, weights=weights)
+    assert len(said) == 1
+    assert said[0].startswith("node0: /models/tiny needs 75.8 GiB on each GPU ")
+    assert judged(nodes, weights=weights, skip=["fit"]) == []
+
+
+def test_a_quantisation_that_the_gpus_are_too_old_for() -> None:
+    nodes, weights = with_gpus(quantization_config={"quant_method": "mxfp4"})
+    assert judged(nodes, weights=weights)[:2] == [
+        f"{host}: the quantisation mxfp4 of /models/tiny needs compute capability 8.0 or newer, got 7.5 "
+        "(NVIDIA T4); choose another checkpoint, or another GPU"
+        for host in ("node0", "node1")
+    ]
+
+
+def test_a_size_that_cannot_be_is_said_alone() -> None:
+    nodes, weights = with_gpus(num_attention_heads=63)
+    assert judged(nodes, weights=weights) == [
+        "node0: tensor parallel 2 does not divide the 63 attention heads of unknown; set "
+        "vllm_server_tensor_parallel_size to 1 or 3"
+    ]

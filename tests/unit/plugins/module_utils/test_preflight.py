@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
+from ansible_collections.samewire.vllm.plugins.module_utils import _preflight, _shape
+from tests.unit.plugins.module_utils.test_model import published
 
 ROOT = pathlib.Path(__file__).parents[4]
 DESIRE = _preflight.Desire(
     head="node0",
     image="registry.example/vllm:1",
     model="/models/tiny",
-    tensor_parallel_size=2,
-    pipeline_parallel_size=1,
+    sizes=_shape.Sizes(tensor=2),
     gpus={"node0": 1, "node1": 1},
     ports={
         "node0": {
@@ -42,6 +42,7 @@ def node(**changes: Any) -> dict[str, Any]:
         "paths": {"/models/tiny": True},
         "directory": {"path": "/root/.samewire", "writable": True},
         "shm": 2 << 30,
+        "gpus": {"found": None, "reason": "no nvidia-smi on this host"},
         **changes,
     }
 
@@ -149,36 +150,31 @@ def test_an_image_on_the_host_needs_no_registry() -> None:
     assert _preflight.problems({"node0": local, "node1": local}, DESIRE) == []
 
 
-@pytest.mark.parametrize(
-    ("tensor", "pipeline", "gpus", "problems"),
-    [
-        (2, 1, {"node0": 1, "node1": 1}, []),
-        (
-            2,
-            1,
-            {"node0": 1},
-            [
-                "node0: tensor parallel 2 x pipeline parallel 1 needs 2 GPUs, got 1 on this host and no "
-                "worker; add a host to group ray_workers or lower vllm_server_tensor_parallel_size"
-            ],
-        ),
-        (
-            2,
-            2,
-            {"node1": 1, "node0": 1},
-            [
-                "node0: tensor parallel 2 x pipeline parallel 2 needs 4 GPUs, got 2 in the cluster "
-                "(node0: 1, node1: 1); lower vllm_server_tensor_parallel_size or "
-                "vllm_server_pipeline_parallel_size, or add hosts"
-            ],
-        ),
-    ],
-)
-def test_parallel_sizes(
-    tensor: int, pipeline: int, gpus: dict[str, int], problems: list[str]
-) -> None:
-    desire = _preflight.Desire("node0", "i", "m", tensor, pipeline, gpus, {})
-    assert _preflight.placement_problems(desire) == problems
+def test_sizes_that_do_not_fit_are_said_first() -> None:
+    taken = node(ports={"8000": "nginx (pid 812)"})
+    desire = replace(DESIRE, sizes=_shape.Sizes(tensor=4))
+    assert _preflight.problems({"node0": taken, "node1": node()}, desire) == [
+        "node0: tensor parallel 4 x pipeline parallel 1 needs 4 GPUs, got 2 in the cluster (node0: 1, "
+        "node1: 1); "
+        "lower vllm_server_tensor_parallel_size or vllm_server_pipeline_parallel_size, or add hosts",
+        "node0: port 8000 for the vLLM API is taken by nginx (pid 812); stop it or set vllm_server_port to a "
+        "free port",
+    ]
+
+
+def test_sizes_are_held_against_the_model_unless_skipped() -> None:
+    desire = replace(
+        DESIRE,
+        sizes=_shape.Sizes(tensor=3),
+        gpus={"node0": 2, "node1": 2},
+        figures=published("Llama-3.1-8B"),
+    )
+    nodes = {"node0": node(), "node1": node()}
+    assert _preflight.problems(nodes, desire) == [
+        "node0: tensor parallel 3 does not divide the 32 attention heads of LlamaForCausalLM; set "
+        "vllm_server_tensor_parallel_size to 2 or 4"
+    ]
+    assert _preflight.problems(nodes, replace(desire, skip=frozenset({"fit"}))) == []
 
 
 def test_an_unreachable_host() -> None:

@@ -83,3 +83,40 @@ class Engine:
 )
 def test_whose_containers_bear_our_names(cluster: str, foreign: dict[str, str | None]) -> None:
     assert node_info._foreign_containers(Engine(), cluster) == foreign  # type: ignore[arg-type]
+
+
+def gpus(
+    monkeypatch: pytest.MonkeyPatch, folder: pathlib.Path, script: str | None
+) -> dict[str, Any]:
+    if script is not None:
+        program = folder / "nvidia-smi"
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
+    found = run_module("node_info", cluster="c", image="i:1", directory=str(folder))
+    return dict(found["node"]["gpus"])
+
+
+def test_the_gpus_that_nvidia_smi_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    # It prints what it was asked for, too: the query is part of the fact.
+    script = (
+        '[ "$1 $2" = "--query-gpu=name,memory.total,compute_cap --format=csv,noheader,nounits" ] && '
+        'echo "NVIDIA L4, 23034, 8.9"'
+    )
+    l4 = {"name": "NVIDIA L4", "memory": 23034 << 20, "capability": 8.9, "shared": False}
+    assert gpus(monkeypatch, tmp_path, script) == {"found": [l4], "reason": None}
+
+
+def test_gpus_that_are_not_known_are_a_fact_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    assert gpus(monkeypatch, tmp_path, None) == {
+        "found": None,
+        "reason": "no nvidia-smi on this host",
+    }
+    assert gpus(monkeypatch, tmp_path, "echo no driver; exit 9") == {
+        "found": None,
+        "reason": "no driver",
+    }

@@ -48,7 +48,17 @@ def test_a_whole_model(model: pathlib.Path) -> None:
         },
         "missing": {},
         "broken": {},
+        "config": {},
     }
+
+
+def test_what_config_json_says_of_sizes(model: pathlib.Path) -> None:
+    config = {"hidden_size": 64, "id2label": {"0": "never kept"}}
+    (model / "config.json").write_text(json.dumps(config))
+    assert read(model)["config"] == {"hidden_size": 64}
+    for none in ("[]", "{"):
+        (model / "config.json").write_text(none)
+        assert read(model)["config"] is None
 
 
 def test_no_model(tmp_path: pathlib.Path) -> None:
