@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
+"""Filter: what the hosts got from the hub to which of them downloads."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: hub_downloader
+short_description: Decide which host downloads a model of the hub
+version_added: 0.1.0
+author: The Samewire authors (@samewire)
+positional: model
+options:
+  _input:
+    description: What M(ansible.builtin.uri) returned when it asked the hub, by name of the host.
+    type: dict
+    required: true
+  model:
+    description: The hub id.
+    type: str
+    required: true
+  endpoint:
+    description: URL of the hub.
+    type: str
+    required: true
+  head:
+    description: Name of the host that downloads where it reaches the hub.
+    type: str
+    required: true
+  pinned:
+    description: Name of the host that downloads in any case.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Decide who downloads
+  ansible.builtin.set_fact:
+    chosen: >-
+      {{ answers | samewire.vllm.hub_downloader('org/model', endpoint='https://huggingface.co',
+         head='spark0') }}
+"""
+
+RETURN = r"""
+_value:
+  description: C(host), none where no host can, and C(problems), a sentence each.
+  type: dict
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _hub
+
+
+def hub_downloader(
+    answers: Mapping[str, Mapping[str, Any]], model: str, endpoint: str, head: str, pinned: str = ""
+) -> dict[str, Any]:
+    """Return it; see `_hub.downloader`."""
+    host, problems = _hub.downloader(answers, model, endpoint, head, pinned)
+    return {"host": host, "problems": problems}
+
+
+class FilterModule:
+    """The filter of this file."""
+
+    def filters(self) -> dict[str, Any]:
+        """Return the filter by name."""
+        return {"hub_downloader": hub_downloader}

@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""Follow something long that goes on on a host, showing from time to time how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Callable
+
+# Seconds between two lines for people.
+_SHOWN_EVERY = 30.0
+
+
+def follow(
+    look: Callable[[], Mapping[str, Any]],
+    show: Callable[[str], None],
+    clock: Callable[[], float],
+    stall: float,
+) -> dict[str, Any]:
+    """Return the last look: one that is over, or that says in `problem` why it will not be.
+
+    look: waits a while for the end and returns `progress`, `over` and `problem`, or that the module failed;
+    stall: seconds without progress after which it is given up.
+    """
+    begun = moved = clock()
+    shown, known = begun - _SHOWN_EVERY, ""
+    while True:
+        seen = dict(look())
+        if seen.get("failed") or seen.get("unreachable"):
+            return seen
+        now = clock()
+        if seen["progress"] not in ("", known):
+            known, moved = seen["progress"], now
+            if now - shown >= _SHOWN_EVERY or seen["over"]:
+                shown = now
+                show(f"{known} ({now - begun:.0f} s)")
+        if seen["over"] or seen["problem"]:
+            return {**seen, "seconds": round(now - begun, 1)}
+        if now - moved > stall:
+            return {**seen, "problem": f"no progress for {now - moved:.0f} s at: {known}"}

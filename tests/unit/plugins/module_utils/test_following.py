@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is shown of something long, and how it ends."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.samewire.vllm.plugins.module_utils import _following
+
+
+def follow(
+    *looks: Mapping[str, Any], pause: float = 10.0, stall: float = 900.0
+) -> tuple[dict[str, Any], list[str]]:
+    """Follow looks given in advance, that many seconds apart; the last one repeats."""
+    coming = itertools.chain(looks, itertools.repeat(looks[-1]))
+    clock = itertools.count(0.0, pause)
+    shown: list[str] = []
+    result = _following.follow(
+        lambda: {"over": False, "problem": "", "progress": "", **next(coming)},
+        shown.append,
+        lambda: next(clock),
+        stall,
+    )
+    return result, shown
+
+
+def test_a_line_now_and_then_and_one_at_the_end() -> None:
+    steps = [{"progress": f"{number} GB"} for number in range(1, 7)]
+    result, shown = follow(*steps, {"progress": "done", "over": True})
+    assert shown == ["1 GB (10 s)", "4 GB (40 s)", "done (70 s)"]
+    assert (result["over"], result["seconds"]) == (True, 70.0)
+
+
+def test_a_problem_ends_it() -> None:
+    result, shown = follow({"progress": "1 GB"}, {"problem": "the disk is full"})
+    assert (result["problem"], shown) == ("the disk is full", ["1 GB (10 s)"])
+
+
+def test_what_stands_still_is_given_up() -> None:
+    result, _ = follow({"progress": "1 GB"}, {"progress": "2 GB"}, pause=50, stall=100)
+    assert result["problem"] == "no progress for 150 s at: 2 GB"
+
+
+def test_a_module_that_fails_is_handed_on() -> None:
+    assert follow({"failed": True, "msg": "m"})[0]["msg"] == "m"
