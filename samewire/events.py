@@ -275,7 +275,11 @@ def _notes(event: Event) -> tuple[str, ...]:
     # Notes are lists of sentences; what is shown as a mapping is the result, which has a form of its own.
     if not said or not isinstance(message, list):
         return ()
-    return tuple(f"{event.host}: {line}" for line in _texts(message))
+    # Most sentences of the collection begin with the host that they are about.
+    return tuple(
+        line if re.match(r"[\w.-]+: ", line) else f"{event.host}: {line}"
+        for line in _texts(message)
+    )
 
 
 def _complaint(stdout: str) -> str:

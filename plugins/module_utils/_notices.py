@@ -98,6 +98,17 @@ def _host_notices(name: str, offer: Offer, chosen: Candidate, pins: Pins) -> lis
                     name,
                 )
             )
+        older = [each.ip for each in offer.interface.addresses or () if each.version == 4]
+        if offer.address.version == 6 and older:
+            # The kernel lists IPv4 first, and Gloo takes what comes first.
+            found.append(
+                Notice(
+                    "address_not_first",
+                    f"Gloo takes the IPv4 address of {offer.interface.name}, {older[0]}, not {offer.ip}; remove "
+                    "it from the interface, or use a network of IPv4",
+                    name,
+                )
+            )
     others = _rivals(offer, chosen) if name in pins.interfaces else []
     if others:
         found.append(

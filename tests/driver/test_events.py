@@ -112,6 +112,7 @@ def test_what_a_long_task_says_of_itself(said: str, steps: int, fraction: float 
     ("message", "notes"),
     [
         (["the image sets A='1'; the containers get '2'"], 1),
+        (["node0: the image sets A='1'; the containers get '2'"], 1),
         ({"url": "http://10.0.0.1:8000"}, 0),
         ("Hello", 0),
     ],

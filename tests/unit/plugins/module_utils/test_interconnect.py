@@ -324,6 +324,20 @@ def test_primary_interface_of_cloud_instances_wins() -> None:
     )
 
 
+def test_gloo_takes_ipv4_where_an_interface_has_both_families() -> None:
+    facts = [
+        host(f"n{number}", nic("eth1", f"10.{number}.0.1/24", f"fd00:9::{number}/64"))
+        for number in (1, 2)
+    ]
+    result = plan(facts, network="fd00:9::/64")
+    assert chosen(result)["n1"] == ("eth1", "fd00:9::1")
+    assert [each["message"] for each in result["warnings"]] == [
+        f"Gloo takes the IPv4 address of eth1, 10.{number}.0.1, not fd00:9::{number}; remove it from the "
+        "interface, or use a network of IPv4"
+        for number in (1, 2)
+    ]
+
+
 def test_warnings_name_what_will_cost_or_break() -> None:
     def node(number: int, mtu: int) -> Facts:
         addresses = [f"10.0.9.{number}/24", f"169.254.0.{number}/16"]
