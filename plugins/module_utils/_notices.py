@@ -104,8 +104,8 @@ def _host_notices(name: str, offer: Offer, chosen: Candidate, pins: Pins) -> lis
             found.append(
                 Notice(
                     "address_not_first",
-                    f"Gloo takes the IPv4 address of {offer.interface.name}, {older[0]}, not {offer.ip}; remove "
-                    "it from the interface, or use a network of IPv4",
+                    f"Gloo takes the IPv4 address of {offer.interface.name}, {older[0]}, not {offer.ip}; "
+                    "remove it from the interface, or use a network of IPv4",
                     name,
                 )
             )
