@@ -116,17 +116,22 @@ def _chat(
     prompt: Annotated[str, typer.Argument(help="What to ask.")],
     api_key: Annotated[
         str | None,
-        typer.Option(envvar="SAMEWIRE_API_KEY", help="Key of the API, where it asks for one."),
+        typer.Option(
+            envvar="SAMEWIRE_API_KEY", help="Key of the API; left out, that of the deployment."
+        ),
     ] = None,
 ) -> None:
     """Ask the model that was deployed from an inventory."""
     try:
         cluster = cluster_name(located(inventory), locate.collection())
-        deployed = record.load(locate.cluster_folder(cluster))
+        folder = locate.cluster_folder(cluster)
+        deployed = record.load(folder)
     except (InventoryError, record.RecordError) as error:
         refuse(error)
+    file = record.key_file(folder)
+    key = file.read_text(encoding="utf-8") if file and api_key is None else api_key
     try:
-        typer.echo(ask(deployed, prompt, api_key))
+        typer.echo(ask(deployed, prompt, key))
     except ChatError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(ExitCode.FAILED) from None
@@ -149,5 +154,11 @@ def _show(deployment: Deployment, *, check: bool) -> None:
         console.print(f"{deployment.cluster}: {progress.changed} tasks would change something.")
     else:
         if (deployed := deployment.record) is not None:
-            show_record(console, deployed, deployment.folder / "record.json")
+            show_record(
+                console,
+                deployed,
+                deployment.folder / "record.json",
+                record.key_file(deployment.folder),
+                new_key=deployment.new_key,
+            )
         console.print(f"{deployment.cluster}: done in {took}, {progress.changed} changed.")

@@ -19,6 +19,7 @@ from samewire.view import Watch
 
 SCHEMA = "samewire.deploy/1"
 RECORD_ARTIFACT = "samewire_record"
+NEW_KEY_ARTIFACT = "samewire_new_api_key"
 DIAGNOSIS_ARTIFACT = "samewire_diagnosis"
 
 
@@ -45,6 +46,11 @@ class Deployment:
     def record(self) -> Record | None:
         raw = self.raw_record
         return Record.parse(raw, f"The record of {self.cluster}") if raw is not None else None
+
+    @property
+    def new_key(self) -> bool:
+        """Whether this deployment made a key of the API that nobody has seen."""
+        return NEW_KEY_ARTIFACT in self.ended.progress.artifacts
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as schema samewire.deploy/1."""
@@ -81,8 +87,8 @@ def deploy(request: Request, watch: Watch) -> Deployment:
         InventoryError: The inventory describes no cluster; nothing was run.
     """
     collection = locate.collection()
-    cluster = str(request.extra_vars.get("cluster_name", ""))
-    cluster = cluster or cluster_name(request.inventory, collection)
+    given = str(request.extra_vars.get("cluster_name", ""))
+    cluster = cluster_name(request.inventory, collection, given)
     started = time.monotonic()
     ended = run(request, collection, watch)
     folder = locate.cluster_folder(cluster)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _forms
 from samewire.environment import for_ansible
 
 REASON = re.compile(r"(?:Failed to parse inventory with 'yaml' plugin|\[ERROR\]): (.+)")
@@ -21,12 +22,22 @@ class InventoryError(ValueError):
     """An inventory that cannot be deployed; the message is one sentence."""
 
 
-def cluster_name(inventory: Path, collection: Path) -> str:
-    """Return the cluster_name of an inventory, or the collection's default where it has none.
+def cluster_name(inventory: Path, collection: Path, given: str = "") -> str:
+    """Return the name of a cluster: the one given, that of the inventory, or the collection's default.
 
     Raises:
-        InventoryError: It has no host, or its hosts do not agree.
+        InventoryError: The inventory has no host, its hosts do not agree, or the name is none.
     """
+    name = given or _inventory_name(inventory, collection)
+    if not _forms.is_cluster(name):
+        raise InventoryError(
+            f"The cluster_name is {_forms.shown(name)}: expected {_forms.CLUSTER}; correct it in the "
+            "inventory."
+        )
+    return name
+
+
+def _inventory_name(inventory: Path, collection: Path) -> str:
     listed = subprocess.run(
         ["ansible-inventory", "--inventory", str(inventory), "--list"],
         cwd=collection,

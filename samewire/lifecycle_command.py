@@ -143,7 +143,7 @@ def _request(
 def _cluster(inventory: str, given: Mapping[str, Any]) -> str:
     try:
         named = str(given.get("cluster_name", ""))
-        return named or cluster_name(located(inventory), locate.collection())
+        return cluster_name(located(inventory), locate.collection(), named)
     except InventoryError as error:
         refuse(error)
 

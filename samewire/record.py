@@ -72,13 +72,12 @@ class Record:
             key = missing.args[0]
             raise RecordError(f"{source}: the key {key} is missing; deploy again.") from None
 
-    @property
-    def curl(self) -> str:
-        """A command that asks the deployment for a completion."""
+    def curl(self, key_file: Path | None = None) -> str:
+        """Return a command that asks the deployment for a completion; key_file holds the key of its API."""
         body = json.dumps({"model": self.model, "prompt": self.prompt, "max_tokens": 16})
         return (
             f"curl -s {self.endpoints['completions']} -H 'Content-Type: application/json' "
-            f"-d {shlex.quote(body)}"
+            f"{_authorization(key_file)}-d {shlex.quote(body)}"
         )
 
 
@@ -99,6 +98,18 @@ def load(folder: Path) -> Record:
     except ValueError:
         raise RecordError(f"{file}: expected JSON, got something else; deploy again.") from None
     return Record.parse(raw, str(file))
+
+
+def key_file(folder: Path) -> Path | None:
+    """Return the file that holds the key of a cluster's API, None where it asks for none."""
+    file = folder / "api_key"
+    return file if file.is_file() else None
+
+
+def _authorization(key_file: Path | None) -> str:
+    if key_file is None:
+        return ""
+    return f'-H "Authorization: Bearer $(cat {shlex.quote(str(key_file))})" '
 
 
 def _head_first(item: tuple[str, Mapping[str, Any]]) -> tuple[bool, str]:

@@ -52,8 +52,10 @@ def watching(console: Console, *, raw: bool, diff: bool) -> Iterator[Watch]:
         yield _Plain(console, diff=diff)
 
 
-def show_record(console: Console, record: Record, file: Path) -> None:
-    """Print what was deployed and how to use it."""
+def show_record(
+    console: Console, record: Record, file: Path, key_file: Path | None, *, new_key: bool
+) -> None:
+    """Print what was deployed and how to use it; a key of the API only when it is new."""
     network = f"{record.network} ({'RDMA' if record.transport == 'rdma' else 'TCP sockets'})"
     width = max(len(node.name) for node in record.nodes)
     nodes = [
@@ -69,10 +71,14 @@ def show_record(console: Console, record: Record, file: Path) -> None:
         ("Answer", f"{record.prompt!r} -> {record.text!r}"),
         ("Record", str(file)),
     ]
+    if key_file is not None:
+        rows.append(("API key", str(key_file)))
+        if new_key:
+            rows.append(("", f"{key_file.read_text(encoding='utf-8')} (new, and shown this once)"))
     console.print()
     for name, value in rows:
         console.print(f"  {name:<8}{value}")
-    console.print(f"\n  {record.curl}\n")
+    console.print(f"\n  {record.curl(key_file)}\n")
 
 
 def show_findings(console: Console, progress: Progress, log: Path) -> None:

@@ -69,7 +69,7 @@ from typing import Any
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _desired_state
+from ansible_collections.samewire.vllm.plugins.module_utils import _desired_state, _forms
 
 # The loader in C is ten times as fast, where PyYAML has it; both are safe.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -135,10 +135,13 @@ def _problems(
             description = _description(options[name])
             found.append(_desired_state.missing_variable(host, name, description))
     for name in sorted(set(options) & set(variables)):
-        if _is_wrong(options[name], variables[name]):
-            value = "(a secret)" if options[name].get("no_log") else variables[name]
-            expected = _expected(options[name])
-            found.append(_desired_state.wrong_type(host, name, value, expected))
+        option, value = options[name], variables[name]
+        if _is_wrong(option, value):
+            expected = _expected(option)
+        elif not (expected := _forms.expected(name, _converted(option, value))):
+            continue
+        shown = "(a secret)" if option.get("no_log") else value
+        found.append(_desired_state.wrong_type(host, name, shown, expected))
     return found
 
 
@@ -164,7 +167,9 @@ def desired_state(
     problems = _desired_state.shape_problems(heads, workers)
     settings = {}
     options = role_options()
-    for host in dict.fromkeys([*heads, *workers]):
+    hosts = dict.fromkeys([*heads, *workers])
+    problems += filter(None, map(_forms.host_problem, hosts))
+    for host in hosts:
         wrong = _problems(host, hostvars[host], options, required)
         problems += wrong
         settings[host] = {} if wrong else _settings(hostvars[host], options)

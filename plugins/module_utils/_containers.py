@@ -14,6 +14,10 @@ HUB_DIRECTORY = "/samewire-hub"
 
 _RAY_PORT = 6379
 
+# Root in a container reads and writes folders of the account that Ansible connects as. All else that Docker
+# gives by default is dropped; docs/security.md says who could want it.
+_CAPABILITIES = ["CAP_DAC_OVERRIDE"]
+
 GPU_ACCESS = ("auto", "device_request", "runtime", "cdi", "none")
 
 
@@ -58,7 +62,7 @@ def _rdma_options(transport: str) -> dict[str, Any]:
         return {}
     return {
         "devices": ["/dev/infiniband:/dev/infiniband:rwm"],
-        "capabilities": ["IPC_LOCK"],
+        "capabilities": [*_CAPABILITIES, "CAP_IPC_LOCK"],
         "ulimits": ["memlock:-1:-1"],
     }
 
@@ -101,7 +105,9 @@ def node_container(plan: Mapping[str, Any], host: str, settings: NodeSettings) -
         "env": environment,
         "volumes": _volumes(settings),
         "devices": [],
-        "capabilities": [],
+        "cap_drop": ["ALL"],
+        "capabilities": _CAPABILITIES,
+        "security_opts": ["no-new-privileges:true"],
         "ulimits": [],
         "device_requests": [],
         **_gpu_options(settings.gpu_access, settings.gpus),

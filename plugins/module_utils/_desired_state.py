@@ -7,6 +7,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from . import _forms
+
 # At this similarity difflib finds one wrong, missing or extra word part, and no honest name of others.
 _SIMILAR = 0.85
 
@@ -75,4 +77,7 @@ def missing_variable(host: str, name: str, description: str) -> str:
 
 def wrong_type(host: str, name: str, value: object, expected: str) -> str:
     """Return the sentence for a value of the wrong type or outside the choices."""
-    return f"{host}: variable {name} is {value!r}, expected {expected}; correct it in the inventory"
+    return (
+        f"{host}: variable {name} is {_forms.shown(value)}, expected {expected}; "
+        "correct it in the inventory"
+    )

@@ -99,6 +99,17 @@ def test_the_name_of_a_shipped_inventory_wins(monkeypatch: pytest.MonkeyPatch) -
     assert locate.inventory("./lab") == Path.cwd() / "lab"
 
 
+@pytest.mark.parametrize("verb", ["deploy", "stop"])
+def test_the_name_of_a_cluster_is_no_path(verb: str, data: Path, tmp_path: Path) -> None:
+    code, text = call(verb, "-i", str(data / "hosts.yml"), "-e", "cluster_name=../../out")
+    assert (code, text) == (
+        3,
+        "The cluster_name is '../../out': expected a letter or a digit, then letters, digits, '_', '.' and "
+        "'-', at most 63 in all; correct it in the inventory.\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 class Server(BaseHTTPRequestHandler):
     """Answers a chat with what it was asked."""
 
@@ -133,7 +144,7 @@ def chat(data: Path, tmp_path: Path) -> Any:
         record = json.loads(done)["event_data"]["artifact_data"]["samewire_record"]
         record["endpoints"]["chat"] = chat_url
         folder = tmp_path / ".samewire" / "clusters" / "example"
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
         return call("chat", "-i", str(data / "hosts.yml"), *options, "Hello")
 
@@ -142,6 +153,13 @@ def chat(data: Path, tmp_path: Path) -> Any:
 
 def test_chat(chat: Any, url: str) -> None:
     assert chat(url, "--api-key", "right") == (0, "tiny: Hello\n")
+
+
+def test_chat_takes_the_key_of_the_deployment(chat: Any, url: str, tmp_path: Path) -> None:
+    folder = tmp_path / ".samewire" / "clusters" / "example"
+    folder.mkdir(parents=True)
+    (folder / "api_key").write_text("right", encoding="utf-8")
+    assert chat(url) == (0, "tiny: Hello\n")
 
 
 def test_chat_without_the_key(chat: Any, url: str) -> None:

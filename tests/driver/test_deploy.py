@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from samewire.deploy import NEW_KEY_ARTIFACT, Deployment
 
 Deploy = Callable[..., tuple[int, str]]
 Plain = Callable[[str], str]
@@ -95,6 +98,42 @@ def test_text(
 ) -> None:
     assert deploy(run, *options, status=status)[0] == code
     assert plain(deploy(run, *options, status=status)[1]) == text
+
+
+KEYED = """\
+  Record  HOME/.samewire/clusters/example/record.json
+  API key HOME/.samewire/clusters/example/api_key{new}
+
+  curl -s http://10.1.230.180:8000/v1/completions -H 'Content-Type: application/json' \
+-H "Authorization: Bearer $(cat HOME/.samewire/clusters/example/api_key)" \
+-d '{{"model": "tiny", "prompt": "Hello", "max_tokens": 16}}'
+"""
+SHOWN = "\n          c0ffee (new, and shown this once)"
+
+
+@pytest.mark.parametrize("new", ["", SHOWN], ids=["known", "new"])
+def test_the_key_of_the_api_is_shown_when_it_is_new(
+    new: str, deploy: Deploy, plain: Plain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ".samewire" / "clusters" / "example"
+    folder.mkdir(parents=True)
+    (folder / "api_key").write_text("c0ffee", encoding="utf-8")
+    artifacts = {NEW_KEY_ARTIFACT: str(folder / "api_key")} if new else {}
+    done = Deployment.new_key.fget
+    assert done is not None
+    monkeypatch.setattr(
+        Deployment,
+        "new_key",
+        property(lambda self: done(_with_artifacts(self, artifacts))),
+    )
+    assert KEYED.format(new=new) in plain(deploy("done")[1])
+
+
+def _with_artifacts(deployment: Deployment, artifacts: dict[str, str]) -> Deployment:
+    ended = deployment.ended
+    return replace(
+        deployment, ended=replace(ended, progress=replace(ended.progress, artifacts=artifacts))
+    )
 
 
 def test_json(deploy: Deploy, plain: Plain) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import threading
 import time
 import urllib.error
@@ -33,6 +34,11 @@ class Load:
     def __init__(self, record: dict[str, Any]) -> None:
         """Take what was proven as what is right."""
         self._url = record["endpoints"]["completions"]
+        key = pathlib.Path("~/.samewire/clusters").expanduser() / record["cluster"] / "api_key"
+        self._headers = {
+            "Content-Type": "application/json",
+            "Authorization": f"Bearer {key.read_text(encoding='utf-8')}",
+        }
         self._wanted = record["completion"]["text"]
         self._body = json.dumps(
             {
@@ -64,9 +70,7 @@ class Load:
             self._over.wait(max(0.0, PERIOD - (time.monotonic() - asked)))
 
     def _ask(self) -> bool:
-        request = urllib.request.Request(
-            self._url, self._body, {"Content-Type": "application/json"}
-        )
+        request = urllib.request.Request(self._url, self._body, self._headers)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
                 return bool(json.load(response)["choices"][0]["text"] == self._wanted)

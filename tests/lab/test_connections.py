@@ -38,6 +38,7 @@ def _remove() -> None:
     for host in HOSTS:
         on(host).read(
             "docker rm -f lab-vllm lab-ray >/dev/null 2>&1 || true;"
+            "nft delete table inet samewire_lab 2>/dev/null || true; rm -rf /etc/samewire;"
             "rm -rf /root/.samewire/lab /home/*/.samewire",
         )
 
@@ -70,7 +71,9 @@ def complete(key: str | None) -> str:
 def test_a_user_in_the_group_docker_and_secrets(tmp_path: pathlib.Path) -> None:
     variables = tmp_path / "secrets.json"
     variables.write_text(json.dumps(SECRETS))
-    printed = deploy("-vvv", "-e", "ansible_user=dockhand", "-e", f"@{variables}")
+    # This user cannot become root, which the firewall needs.
+    user = ("-e", "ansible_user=dockhand", "-e", "firewall_enabled=false")
+    printed = deploy("-vvv", *user, "-e", f"@{variables}")
     record = pathlib.Path("~/.samewire/clusters/lab/record.json").expanduser().read_text()
     seen = {
         "Ansible at -vvv": printed,
@@ -103,7 +106,11 @@ def test_a_user_in_the_group_docker_and_secrets(tmp_path: pathlib.Path) -> None:
 
 def test_a_user_with_become() -> None:
     deploy("-e", "ansible_user=operator", "-e", "ansible_become=true")
-    assert complete(None)
+    key = pathlib.Path("~/.samewire/clusters/lab/api_key").expanduser()
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert complete(key.read_text())
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        complete("another")
     for host in HOSTS:
         assert on(host).read("stat -c '%U %a' /root/.samewire/lab/secrets/ray_token") == "root 600"
         assert on(host).read("ls /home/operator/.samewire 2>/dev/null || echo none") == "none"

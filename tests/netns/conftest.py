@@ -50,6 +50,12 @@ def segment(can_make_namespaces: None) -> Iterator[Segment]:
 
 
 @pytest.fixture
+def nft(can_make_namespaces: None) -> None:
+    if shutil.which("nft", path="/usr/sbin:/usr/bin:/sbin") is None:
+        pytest.skip("nft is not installed")
+
+
+@pytest.fixture
 def firewall(can_make_namespaces: None) -> None:
     if shutil.which("iptables") is None:
         pytest.skip("iptables is not installed")

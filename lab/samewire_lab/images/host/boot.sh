@@ -38,6 +38,12 @@ fi
 # A boot empties /tmp.
 find /tmp -mindepth 1 -delete
 
+# As systemd's units of the firewalls would.
+shopt -s nullglob
+for rules in /etc/samewire/*.nft; do
+    nft -f "$rules"
+done
+
 ssh-keygen -A > /dev/null
 mkdir -p /run/sshd
 /usr/sbin/sshd

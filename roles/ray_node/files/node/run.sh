@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Entry point of every container: finds the image's Ray and vLLM, then becomes the given program.
 # Images keep them on PATH or in a virtual environment; SAMEWIRE_PROGRAMS names another directory.
-set -eu
+set -euf
 
 for name in ${SAMEWIRE_UNSET:-}; do
     unset "$name"

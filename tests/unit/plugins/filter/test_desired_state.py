@@ -53,7 +53,17 @@ def test_secrets_are_not_handed_on() -> None:
             "runtime, cdi, none; correct it in the inventory",
         ),
         (
-            {"vllm_server_api_key": {"a": [1]}, "vllm_server_extra_args": {"a": 1}},
+            {"vllm_server_api_key": {"a": [1]}},
+            "node0: variable vllm_server_api_key is '(a secret)', expected printable ASCII without spaces, "
+            "as a header of HTTP can carry it; correct it in the inventory",
+        ),
+        (
+            {"cluster_name": "my cluster"},
+            "node0: variable cluster_name is 'my cluster', expected a letter or a digit, then letters, "
+            "digits, '_', '.' and '-', at most 63 in all; correct it in the inventory",
+        ),
+        (
+            {"vllm_server_extra_args": {"a": 1}},
             "node0: variable vllm_server_extra_args is {'a': 1}, expected list of str; correct it in the "
             "inventory",
         ),

@@ -33,15 +33,24 @@ def options(transport: str = "socket", **changes: Any) -> dict[str, Any]:
     return _containers.node_container(plan(transport), "spark0", settings)
 
 
-def test_sockets_need_no_device_no_capability_and_no_limit() -> None:
+def test_sockets_need_no_device_and_no_limit() -> None:
     found = options()
-    assert (found["devices"], found["capabilities"], found["ulimits"]) == ([], [], [])
+    assert (found["devices"], found["ulimits"]) == ([], [])
+
+
+@pytest.mark.parametrize("transport", ["socket", "rdma"])
+def test_nothing_is_allowed_that_is_not_needed(transport: str) -> None:
+    found = options(transport)
+    assert found["cap_drop"] == ["ALL"]
+    assert found["security_opts"] == ["no-new-privileges:true"]
+    assert "CAP_DAC_OVERRIDE" in found["capabilities"]
+    assert "privileged" not in found
 
 
 def test_rdma_gets_the_hcas_and_may_lock_memory() -> None:
     found = options("rdma")
     assert found["devices"] == ["/dev/infiniband:/dev/infiniband:rwm"]
-    assert found["capabilities"] == ["IPC_LOCK"]
+    assert found["capabilities"] == ["CAP_DAC_OVERRIDE", "CAP_IPC_LOCK"]
     assert found["ulimits"] == ["memlock:-1:-1"]
 
 
