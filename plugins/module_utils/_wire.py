@@ -440,7 +440,7 @@ def idle_links(plan: Mapping[str, Any]) -> list[str]:
     plan: of schema samewire.plan/1; what was rejected there says why (_networks.py).
     """
     said = []
-    for host, own in sorted(plan["hosts"].items()):
+    for host, own in sorted((plan.get("hosts") or {}).items()):
         idle = sorted(
             {
                 each["interface"]
