@@ -66,10 +66,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             lines.append(f"Cause: {first['cause']} ({first['id']})")
             lines.append(f"Remedy: {first['remedy']}")
             lines += [f"  {each['text']}" for each in first["evidence"]]
-        if seen["exception"] and (
+        if seen["first_exception"] and (
             not seen["findings"] or seen["findings"][0]["id"] == "secondary_error"
         ):
-            lines.append(f"The first exception: {seen['exception']}")
+            lines.append(f"The first exception: {seen['first_exception']}")
         if not seen["findings"]:
             lines.append(f"Its last lines (all: docker logs {self._task.args['container']}):")
             lines += [f"  {line}" for line in seen["log"]]

@@ -86,7 +86,7 @@ findings:
   returned: always
   type: list
   elements: dict
-exception:
+first_exception:
   description: The first exception that the log tells of its own, empty where there is none.
   returned: always
   type: str
@@ -175,7 +175,7 @@ def _result(
         "standing": _startup.standing(progress),
         "joined": _startup.joined(progress),
         "findings": _diagnosis.to_json(findings or [])["findings"],
-        "exception": _log_events.first_exception(lines or []),
+        "first_exception": _log_events.first_exception(lines or []),
         "log": (lines or [])[-_SHOWN:],
     }
 

@@ -21,7 +21,7 @@ LOOK = {
     "standing": "",
     "joined": False,
     "findings": [],
-    "exception": "",
+    "first_exception": "",
     "log": [],
 }
 
@@ -115,7 +115,11 @@ def test_a_fault_in_the_log_of_a_server_that_stands_still(
 @pytest.mark.parametrize("known", [True, False])
 def test_the_first_exception_is_shown_where_no_cause_is_known(run: Run, known: bool) -> None:
     finding = {"id": "secondary_error", "cause": "C", "remedy": "R", "evidence": []}
-    look = {"problem": "P", "exception": "ValueError: x", "findings": [finding] if known else []}
+    look = {
+        "problem": "P",
+        "first_exception": "ValueError: x",
+        "findings": [finding] if known else [],
+    }
     assert (
         run(look)["msg"].splitlines()[-2 if not known else -1]
         == "The first exception: ValueError: x"

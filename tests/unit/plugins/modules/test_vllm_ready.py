@@ -93,3 +93,10 @@ def test_without_an_engine() -> None:
     found = run_module("vllm_ready", container="c", url=NOWHERE)
     assert found["problem"] == "Docker does not answer (/nowhere does not exist)"
     assert found["changed"] is False
+
+
+def test_no_result_bears_a_name_that_ansible_keeps_for_itself() -> None:
+    # ansible-core takes `exception` out of a result on its way to an action.
+    found = run_module("vllm_ready", container="c", url=NOWHERE, seconds=0)
+    assert found["first_exception"] == ""
+    assert "exception" not in found
