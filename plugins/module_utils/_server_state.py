@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from . import _environment
+
 # Each with the names that releases have given it, the present one first.
 _METRICS = {
     "running": ("vllm:num_requests_running",),
@@ -77,7 +79,7 @@ def local_url(host: str, port: int) -> str:
     """Return where a server answers on its own host; host: the address on which it listens."""
     address = host.strip("[]")
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
-    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+    return f"http://{_environment.bracketed(address)}:{port}"
 
 
 def gpus(text: str) -> list[dict[str, object]]:

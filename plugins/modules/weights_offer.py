@@ -78,6 +78,8 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _background
+
 _SETTINGS = """\
 log file = {folder}/log
 use chroot = no
@@ -142,24 +144,6 @@ def _serve(listener: socket.socket, folder: str, idle: float) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _in_background(listener: socket.socket, folder: str, idle: float) -> None:
-    """Fork twice, so that Ansible neither waits for the child nor has to reap it."""
-    if os.fork():
-        os.wait()
-        return
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nowhere, number)
-    try:
-        _serve(listener, folder, idle)
-    finally:
-        # What the module registered for its own end belongs to the parent.
-        os._exit(0)
-
-
 def _offer(
     address: str, path: str, peers: list[str], password: str, idle: float
 ) -> dict[str, object]:
@@ -174,7 +158,7 @@ def _offer(
         file = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT, 0o600)
         with open(file, "w", encoding="utf-8") as stream:
             stream.write(text)
-    _in_background(listener, folder, idle)
+    _background.detached(lambda: _serve(listener, folder, idle))
     return {"port": listener.getsockname()[1], "offer": folder}
 
 

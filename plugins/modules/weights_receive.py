@@ -115,6 +115,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _background,
     _environment,
     _weights_hashes,
     _weights_plan,
@@ -295,24 +296,16 @@ def _start(given: dict[str, Any]) -> str:
     # Held as long as the work goes on, also by a child that cannot say how it ended.
     lock = os.open(job, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    if os.fork():
-        os.wait()
-        os.close(lock)
-        return job
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nowhere, number)
-    try:
+
+    def finish() -> None:
         problem = work(given)
         with open(os.path.join(job, "result.new"), "w", encoding="utf-8") as file:
             json.dump({"problem": problem}, file)
         os.rename(os.path.join(job, "result.new"), os.path.join(job, "result"))
-    finally:
-        # What the module registered for its own end belongs to the parent.
-        os._exit(0)
+
+    _background.detached(finish)
+    os.close(lock)
+    return job
 
 
 def _goes_on(job: str) -> bool:

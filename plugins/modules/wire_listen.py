@@ -89,39 +89,12 @@ key:
   sample: 9f86d081884c7d659a2feaa0c55ad015
 """
 
-import os
 import secrets
-import socket
 from collections.abc import Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _wire, _wire_probe
-
-
-def _serve_in_background(
-    listener: _wire.Listener,
-    key: str,
-    sockets: Sequence[socket.socket],
-    peers: Sequence[str],
-    seconds: int,
-    run: _wire_probe.Run,
-) -> None:
-    """Fork twice, so that Ansible neither waits for the child nor has to reap it."""
-    if os.fork():
-        os.wait()
-        return
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nowhere, number)
-    try:
-        _wire_probe.serve(listener, key, sockets, peers, seconds, run)
-    finally:
-        # What the module registered for its own end belongs to the parent.
-        os._exit(0)
+from ansible_collections.samewire.vllm.plugins.module_utils import _background, _wire, _wire_probe
 
 
 def main() -> None:
@@ -157,7 +130,9 @@ def main() -> None:
     )
     key = secrets.token_hex(16)
     if listener.problem is None:
-        _serve_in_background(listener, key, sockets, given["peers"], given["seconds"], run)
+        _background.detached(
+            lambda: _wire_probe.serve(listener, key, sockets, given["peers"], given["seconds"], run)
+        )
     module.exit_json(changed=False, listener=_wire.render_listener(listener), key=key)
 
 

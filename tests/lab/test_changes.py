@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -14,11 +13,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.lab.driver import CLUSTER, INVENTORY, ROOT, samewire
 from tests.lab.shell import on
 
-ROOT = pathlib.Path(__file__).parents[2]
-INVENTORY = "inventories/lab"
-CLUSTER = pathlib.Path("~/.samewire/clusters/lab").expanduser()
 CONTAINERS = (("node0", "lab-ray"), ("node0", "lab-vllm"), ("node1", "lab-ray"))
 
 pytestmark = pytest.mark.heals
@@ -27,14 +24,7 @@ Rows = list[tuple[str, ...]]
 
 def deploy(*arguments: str, inventory: str = INVENTORY) -> set[tuple[str, str]]:
     """Deploy; return the tasks that changed something, or would, with their hosts."""
-    done = subprocess.run(
-        ["samewire", "deploy", "-i", inventory, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+    done = samewire("deploy", "-i", inventory, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return changes((CLUSTER / "last-run.log").read_text())
 

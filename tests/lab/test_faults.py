@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -17,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from samewire_lab.waiting import wait_for
+from tests.lab.driver import INVENTORY, samewire
 from tests.lab.faults import (
     FAULTS,
     HOSTS,
@@ -29,8 +28,6 @@ from tests.lab.faults import (
 )
 from tests.lab.shell import on
 
-ROOT = pathlib.Path(__file__).parents[2]
-INVENTORY = "inventories/lab"
 WRAPPER = """#!/opt/vllm-env/bin/python3
 import os, sys
 name, arguments, environment = os.path.basename(sys.argv[0]), sys.argv[1:], os.environ
@@ -40,18 +37,6 @@ os.execve("/opt/vllm-env/bin/" + name, [name, *arguments], environment)
 
 pytestmark = pytest.mark.faults
 Rows = list[tuple[str, ...]]
-
-
-def samewire(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the driver as on a pipe."""
-    return subprocess.run(
-        ["samewire", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
 
 
 @pytest.fixture(scope="module")

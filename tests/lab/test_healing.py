@@ -5,9 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pathlib
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,11 +14,10 @@ import pytest
 
 from samewire_lab import spec
 from samewire_lab.waiting import wait_for
+from tests.lab.driver import CLUSTER, INVENTORY, samewire
 from tests.lab.load import Load
 from tests.lab.shell import on
 
-ROOT = pathlib.Path(__file__).parents[2]
-INVENTORY = "inventories/lab"
 HOSTS = ("node0", "node1")
 STARTS = "/tmp/samewire-starts.json"
 SMALL_DISK = "/root/.samewire"
@@ -71,7 +67,8 @@ def _cut(seconds: float) -> None:
 def _fill_disk(host: str) -> None:
     """Leave no byte of the disk of Ray's sessions and logs, for half a minute."""
     on(host).read(
-        f"head -c 10G /dev/zero > {SMALL_DISK}/full 2>/dev/null; sleep 30; rm {SMALL_DISK}/full"
+        f"head -c 10G /dev/zero > {SMALL_DISK}/full 2>/dev/null; "
+        f"left=$(df --output=avail {SMALL_DISK} | tail -1); sleep 30; rm {SMALL_DISK}/full; test $left = 0"
     )
 
 
@@ -91,24 +88,11 @@ BLOWS = [
 ]
 
 
-def samewire(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the driver as on a pipe."""
-    return subprocess.run(
-        ["samewire", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
-
-
 def deployed() -> dict[str, object]:
     """Deploy the cluster; return what was proven."""
     done = samewire("deploy", "-i", INVENTORY)
     assert done.returncode == 0, done.stdout + done.stderr
-    path = pathlib.Path("~/.samewire/clusters/lab/record.json").expanduser()
-    return dict(json.loads(path.read_text()))
+    return dict(json.loads((CLUSTER / "record.json").read_text()))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import signal
 import subprocess
 import time
@@ -13,10 +12,9 @@ import time
 import pytest
 
 from samewire_lab.waiting import wait_for
+from tests.lab.driver import INVENTORY, PLAIN, ROOT
 from tests.lab.shell import on
 
-ROOT = pathlib.Path(__file__).parents[2]
-CLUSTER = pathlib.Path("~/.samewire/clusters/lab").expanduser()
 HOSTS = ("node0", "node1")
 PHASES = (
     "Check that the hosts have what it takes",
@@ -35,22 +33,21 @@ Rows = list[tuple[str, ...]]
 
 def deploy(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        ["samewire", "deploy", "-i", "inventories/lab", *arguments],
+        ["samewire", "deploy", "-i", INVENTORY, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1"},
+        env=PLAIN,
         start_new_session=True,
     )
 
 
 def kill_in(phase: str, process: subprocess.Popen[str]) -> None:
-    """Kill the driver and all that it started, a moment after the phase has begun."""
+    """Kill the driver and all that it started, as soon as the phase has begun."""
     assert process.stdout
     for line in process.stdout:
         if f"{phase} …" in line and "done in" not in line:
-            time.sleep(1)
             break
     else:
         pytest.fail(f"the deployment ended before {phase}")

@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "plugins"
 OWN_MODULE_UTILS = "ansible_collections.samewire.vllm.plugins.module_utils"
 # What reaches beyond the process: _probe.py reads the host, _engine.py talks with its Docker Engine,
-# _wire_probe.py with the other hosts.
-TOUCHING = frozenset({"_engine.py", "_probe.py", "_wire_probe.py"})
+# _wire_probe.py with the other hosts; _background.py makes a process.
+TOUCHING = frozenset({"_background.py", "_engine.py", "_probe.py", "_wire_probe.py"})
 REACHING = (
     *("asyncio", "ftplib", "http", "io", "os", "pathlib", "pty", "select", "shutil", "signal"),
     *("socket", "socketserver", "ssl", "subprocess", "tempfile", "threading", "urllib.request"),
