@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Read-only questions to a Docker Engine over its unix socket.
+"""Questions to a Docker Engine over its unix socket, and the few orders that community.docker does not know.
 
 community.docker manages what exists; these questions (what would a pull give, why is the engine
-not answering) have no module there, and must be asked where `requests` may be missing.
+not answering) have no module there, and must be asked where `requests` may be missing. Nor can it rename.
 Source: Docker Engine API v1.41.
 """
 
@@ -75,12 +75,12 @@ class Engine:
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> Any:
         """Return the JSON of one GET; path starts with a slash."""
-        return json.loads(self._read(path, headers))
+        return json.loads(self._ask("GET", path, headers))
 
-    def _read(self, path: str, headers: dict[str, str] | None = None) -> bytes:
+    def _ask(self, method: str, path: str, headers: dict[str, str] | None = None) -> bytes:
         connection = _UnixConnection(self._path, self._timeout)
         try:
-            connection.request("GET", path, headers=headers or {})
+            connection.request(method, path, headers=headers or {})
             response = connection.getresponse()
             body = response.read()
         except FileNotFoundError as error:
@@ -114,10 +114,27 @@ class Engine:
                 return None
             raise
 
+    def start(self, name: str) -> None:
+        """Start a container; one that runs goes on."""
+        self._ask("POST", f"/containers/{urllib.parse.quote(name)}/start")
+
+    def stop(self, name: str, seconds: int) -> None:
+        """Stop a container, which is killed where it has not ended after some seconds."""
+        self._ask("POST", f"/containers/{urllib.parse.quote(name)}/stop?t={seconds}")
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a container another name."""
+        query = urllib.parse.urlencode({"name": other})
+        self._ask("POST", f"/containers/{urllib.parse.quote(name)}/rename?{query}")
+
+    def remove(self, name: str) -> None:
+        """Kill and remove a container, with its volumes that have no name."""
+        self._ask("DELETE", f"/containers/{urllib.parse.quote(name)}?force=1&v=1")
+
     def log_tail(self, name: str, lines: int, *, timestamps: bool = False) -> list[str]:
         """Return the last lines that a container without a terminal printed, both streams."""
         query = f"stdout=1&stderr=1&tail={lines}" + ("&timestamps=1" if timestamps else "")
-        body = self._read(f"/containers/{urllib.parse.quote(name)}/logs?{query}")
+        body = self._ask("GET", f"/containers/{urllib.parse.quote(name)}/logs?{query}")
         return [line.rstrip() for line in _demultiplexed(body).splitlines() if line.strip()]
 
     def local_image(self, reference: str) -> str | None:

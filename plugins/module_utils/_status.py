@@ -366,6 +366,10 @@ def _notes(cluster: Cluster) -> list[str]:
             "this controller has no plan of the cluster, so addresses and variables were not compared"
         )
     for host, node in sorted(cluster.reached().items()):
+        if node["kept"]:
+            notes.append(
+                f"{host}: {' and '.join(node['kept'])} from before a change that did not end; {_DEPLOY}"
+            )
         for part in cluster.expected(host):
             container = node["containers"][part]
             if container and container["own"] and container["restarts"]:

@@ -55,6 +55,7 @@ node:
   sample:
     docker: {version: 20.10.24, reason: null}
     containers: {ray: {status: running, own: true, restarts: 0, age: 81.5}, vllm: null}
+    kept: []
     addresses: {enp1s0f0np0: [192.168.200.12]}
     gpus: {list: [], reason: nvidia-smi is not installed}
     directory: {exists: true, foreign: false}
@@ -75,6 +76,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _engine,
+    _kept,
     _server_state,
     _sockets,
     _startup,
@@ -148,6 +150,13 @@ def _containers(
         part: container(engine, cluster, f"{cluster}-{part}", environment)
         for part in ("ray", "vllm")
     }
+
+
+def _kept_containers(engine: _engine.Engine, cluster: str) -> list[str]:
+    """Return what a change that did not end has kept."""
+    found = engine.containers(f"samewire.cluster={cluster}")
+    names = (str(each["Names"][0]).lstrip("/") for each in found)
+    return sorted(filter(_kept.is_before, names))
 
 
 def _addresses(module: AnsibleModule) -> dict[str, list[str]]:
@@ -254,6 +263,7 @@ def read(module: AnsibleModule) -> dict[str, Any]:
     node: dict[str, Any] = {
         "docker": {"version": None, "reason": None},
         "containers": {"ray": None, "vllm": None},
+        "kept": [],
         "addresses": _addresses(module),
         "gpus": _gpus(module),
         "directory": _directory(directory),
@@ -263,6 +273,7 @@ def read(module: AnsibleModule) -> dict[str, Any]:
     try:
         node["docker"]["version"] = engine.version()
         node["containers"] = _containers(engine, cluster, module.params["environment"])
+        node["kept"] = _kept_containers(engine, cluster)
         serving = node["containers"]["vllm"]
         if head and serving and serving["status"] == "running":
             url = _server_state.local_url(str(head["host"]), int(head["port"]))

@@ -68,6 +68,7 @@ node:
     docker: {version: 20.10.24, reason: null}
     image: {local: null, registry: "sha256:…", reason: null}
     foreign: {spark-pair-ray: null}
+    kept: [spark-pair-vllm-before]
     ports: {"6379": "redis-server (pid 812)"}
     paths: {"/models/qwen": true}
     directory: {path: /root/.samewire, writable: true}
@@ -81,12 +82,12 @@ node:
 import getpass
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _gpu, _sockets
+from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _gpu, _kept, _sockets
 
 # Its holder may raise limits; source: linux/capability.h.
 _CAP_SYS_RESOURCE = 24
@@ -124,12 +125,13 @@ def _foreign_containers(engine: _engine.Engine, cluster: str) -> dict[str, str |
     return found
 
 
-def _own_containers(engine: _engine.Engine, cluster: str) -> set[str]:
+def _own_containers(engine: _engine.Engine, cluster: str) -> dict[str, str]:
+    """Return the names of the cluster's containers by id."""
     try:
         found = engine.containers(f"samewire.cluster={cluster}")
     except (_engine.EngineUnavailable, _engine.EngineRefused):
-        return set()
-    return {container["Id"] for container in found}
+        return {}
+    return {container["Id"]: container["Names"][0].lstrip("/") for container in found}
 
 
 def _listeners(ports: list[int]) -> dict[int, int]:
@@ -171,7 +173,7 @@ def _read(path: str) -> str:
         return ""
 
 
-def _taken(ports: list[int], own: set[str]) -> dict[str, str]:
+def _taken(ports: list[int], own: Set[str]) -> dict[str, str]:
     """Return who listens on the ports, by port, leaving out the cluster's own containers."""
     taken = {}
     for port, inode in sorted(_listeners(ports).items()):
@@ -259,6 +261,7 @@ def main() -> None:
     )
     engine = _engine.Engine()
     directory = os.path.abspath(module.params["directory"])
+    own = _own_containers(engine, module.params["cluster"])
     module.exit_json(
         changed=False,
         node={
@@ -267,9 +270,8 @@ def main() -> None:
             "docker": _docker(engine),
             "image": _image(engine, module.params["image"]),
             "foreign": _foreign_containers(engine, module.params["cluster"]),
-            "ports": _taken(
-                module.params["ports"], _own_containers(engine, module.params["cluster"])
-            ),
+            "kept": sorted(filter(_kept.is_before, own.values())),
+            "ports": _taken(module.params["ports"], own.keys()),
             "paths": {path: os.path.exists(path) for path in module.params["paths"]},
             "directory": {"path": directory, "writable": _writable(directory)},
             "shm": _shm(),

@@ -71,6 +71,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _bundle,
     _engine,
+    _kept,
     _kernel_log,
     _redaction,
 )
@@ -103,8 +104,11 @@ def _containers(
         listed = engine.containers(f"samewire.cluster={cluster}")
         for each in listed:
             state = engine.container(each["Id"]) or {}
-            ids.append(str(each["Id"]))
             name = str(state["Name"]).lstrip("/")
+            if _kept.is_before(name):
+                # It ended because it was stopped.
+                continue
+            ids.append(str(each["Id"]))
             secrets += _redaction.secret_values(state["Config"]["Env"] or [])
             files[f"{name}.inspect.json"] = json.dumps(state, indent=2)
             lines = engine.log_tail(each["Id"], _LINES, timestamps=True)

@@ -61,6 +61,7 @@ def node(host: str, **more: Any) -> dict[str, Any]:
     return {
         "docker": {"version": "20.10.24", "reason": None},
         "containers": {"ray": container(), "vllm": container() if head else None},
+        "kept": [],
         "addresses": {"lo": ["127.0.0.1"], INTERFACES[host]: [ADDRESSES[host]]},
         "gpus": {
             "list": [

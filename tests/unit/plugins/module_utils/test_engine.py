@@ -33,7 +33,18 @@ ANSWERS: dict[str, tuple[int, bytes]] = {
 }
 
 
+ORDERS: list[str] = []
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        ORDERS.append(f"{self.command} {self.path}")
+        self.send_response(204)
+        self.end_headers()
+
+    def do_DELETE(self) -> None:
+        self.do_POST()
+
     def do_GET(self) -> None:
         status, body = ANSWERS.get(self.path, (500, b"unexpected"))
         self.send_response(status)
@@ -67,6 +78,20 @@ def test_answers(engine: _engine.Engine) -> None:
     assert engine.container("none") is None
     assert (engine.container("own") or {})["State"] == {"Status": "running"}
     assert engine.log_tail("own", 5) == ["one", "two"]
+
+
+def test_orders(engine: _engine.Engine) -> None:
+    ORDERS.clear()
+    engine.stop("pair-ray", 10)
+    engine.rename("pair-ray", "pair-ray-before")
+    engine.start("pair-ray")
+    engine.remove("pair-ray-before")
+    assert ORDERS == [
+        "POST /containers/pair-ray/stop?t=10",
+        "POST /containers/pair-ray/rename?name=pair-ray-before",
+        "POST /containers/pair-ray/start",
+        "DELETE /containers/pair-ray-before?force=1&v=1",
+    ]
 
 
 def test_a_refusal_carries_the_words_of_the_engine(engine: _engine.Engine) -> None:

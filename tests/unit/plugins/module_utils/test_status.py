@@ -332,6 +332,15 @@ def test_restarts_that_healed_are_noted() -> None:
     ]
 
 
+def test_what_a_change_that_did_not_end_has_kept_is_noted() -> None:
+    status = found(node("spark0", kept=["pair-ray-before", "pair-vllm-before"]))
+    assert status["verdict"] == "serving"
+    assert status["notes"] == [
+        "spark0: pair-ray-before and pair-vllm-before from before a change that did not end; run samewire "
+        "deploy"
+    ]
+
+
 def test_a_server_that_healed_loops_no_more() -> None:
     status = found(node("spark0", containers={"ray": container(), "vllm": container(restarts=5)}))
     assert (status["verdict"], status["problems"]) == ("serving", [])

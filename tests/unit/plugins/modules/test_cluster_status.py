@@ -157,6 +157,15 @@ def test_who_is_connected_to_a_port() -> None:
             assert cluster_status._members(port) == ["127.0.0.2"]
 
 
+def test_what_a_change_that_did_not_end_has_kept() -> None:
+    class Keeping(Engine):
+        def containers(self, label: str) -> list[dict[str, Any]]:
+            assert label == "samewire.cluster=pair"
+            return [{"Names": ["/pair-vllm"]}, {"Names": ["/pair-vllm-before"]}]
+
+    assert cluster_status._kept_containers(Keeping(), "pair") == ["pair-vllm-before"]  # type: ignore[arg-type]
+
+
 def test_without_an_engine(tmp_path: pathlib.Path) -> None:
     (tmp_path / "pair").mkdir()
     found = run_module(

@@ -77,6 +77,14 @@ class Engine:
         labels: dict[str, dict[str, str]] = {"a-ray": {}, "b-ray": own, "c-vllm": own}
         return {"Config": {"Labels": labels[name]}} if name in labels else None
 
+    def containers(self, label: str) -> list[dict[str, Any]]:
+        assert label == "samewire.cluster=b"
+        return [{"Id": "1f", "Names": ["/b-ray"]}, {"Id": "2f", "Names": ["/b-ray-before"]}]
+
+
+def test_the_containers_of_the_cluster() -> None:
+    assert node_info._own_containers(Engine(), "b") == {"1f": "b-ray", "2f": "b-ray-before"}  # type: ignore[arg-type]
+
 
 @pytest.mark.parametrize(
     ("cluster", "foreign"), [("a", {"a-ray": None}), ("b", {}), ("c", {"c-vllm": "b"}), ("d", {})]

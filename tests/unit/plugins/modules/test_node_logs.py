@@ -24,11 +24,11 @@ class Engine:
 
     def containers(self, label: str) -> list[dict[str, Any]]:
         assert label == "samewire.cluster=pair"
-        return [{"Id": "1f"}]
+        return [{"Id": "1f"}, {"Id": "2f"}]
 
     def container(self, name: str) -> dict[str, Any]:
         return {
-            "Name": "/pair-vllm",
+            "Name": {"1f": "/pair-vllm", "2f": "/pair-vllm-before"}[name],
             "State": {"Running": True},
             "RestartCount": self._restarts,
             "Config": {"Env": ["MY_TOKEN=of-the-environment", "VLLM_HOST_IP=10.0.0.1"]},
