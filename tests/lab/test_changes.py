@@ -121,6 +121,7 @@ def test_a_worker_leaves_and_another_joins(tmp_path: pathlib.Path) -> None:
     assert deploy(*pinned, inventory=str(alone)) == predicted
     assert on("node1").read("docker ps --all --quiet") == ""
     assert on("node1").run("test -e /root/.samewire/lab").returncode != 0
-    deploy()
+    predicted = deploy("--check")
+    assert deploy() == predicted
     record = json.loads((CLUSTER / "record.json").read_text())
     assert sorted(record["nodes"]) == ["node0", "node1"]
