@@ -25,6 +25,8 @@ MARKS: dict[str, tuple[Signature, ...]] = {
         Signature("net/ofi"),
     ),
     "hca_named": (Signature("nccl_ib_hca set"),),
+    # NCCL 2.28 names what it tried: silence about IB means that it was not wanted.
+    "plugins_told": (Signature("initialized net plugin"),),
     "ib_disabled": (Signature("nccl_ib_disable set by environment to", r"to 1"),),
     "unified_memory": (
         Signature("nvidia gb", r"\bGB10\b"),
@@ -45,6 +47,7 @@ MARKS: dict[str, tuple[Signature, ...]] = {
             r"wg|wl|usb|lo:)",
         ),
     ),
+    "several_interfaces": (Signature("using", r"NET/Socket ?: Using \[0\].*\[1\]"),),
     "connection_failed": (
         Signature("connect", r"connect.*(?:refused|timed out|fail|unreachable|reset)"),
         Signature("timed out", r"socket|connect|recv"),

@@ -232,6 +232,12 @@ RULES = (
             ),
             Signature("connect to", r"NCCL.*connect to (?:127\.|192\.168\.122\.|169\.254\.|fe80)"),
             Signature("call to connect returned connection timed out", needs=("odd_interface",)),
+            # Without an exact name NCCL takes several, and meets the peer by the first.
+            Signature(
+                "connect to",
+                r"connect to \S+<\d+> .*(?:no route to host|timed out)",
+                needs=("several_interfaces",),
+            ),
             Signature("connect", r"NCCL.*connect.*connection refused", LIKELY),
             Signature(
                 "connectfullmesh",
@@ -310,10 +316,20 @@ RULES = (
             Signature("network", r"error: network \S+ not found"),
             Signature("using network socket", needs=("rdma_wanted",), lasting=True),
             Signature("via net/socket", needs=("rdma_wanted",), lasting=True, strength=LIKELY),
-            Signature("using network socket", strength=HINT, without=("ib_disabled",)),
-            Signature("via net/socket", strength=HINT, without=("ib_disabled",)),
             Signature(
-                "using", r"NET/Socket ?: Using \[", HINT, without=("ib_disabled", "rdma_used")
+                "using network socket", strength=HINT, without=("ib_disabled", "plugins_told")
+            ),
+            Signature("via net/socket", strength=HINT, without=("ib_disabled", "plugins_told")),
+            Signature(
+                "using",
+                r"NET/Socket ?: Using \[",
+                HINT,
+                without=("ib_disabled", "plugins_told", "rdma_used"),
+            ),
+            Signature(
+                "failed to initialize net plugin ib",
+                strength=HINT,
+                without=("ib_disabled", "rdma_used"),
             ),
             Signature("net/ib : no device found", needs=("hca_named",), lasting=True),
             Signature("rdma", r"fall(?:ing|s)? ?back to (?:tcp|socket)|rdma (?:is )?not used"),
