@@ -95,7 +95,7 @@ def counters(links: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def table(results: Iterable[Mapping[str, Any]]) -> str:
     """Return the cases of a results file as a table for people."""
-    rows = [("CASE", "NCCL USED", "MB SENT", "SECONDS", "OUTCOME", "")]
+    rows = [("CASE", "NCCL USED", "MB SENT", "S", "OUTCOME", "")]
     for each in results:
         ranks = list(each["ranks"].values())
         used = [" ".join(rank["net"]) or "-" for rank in ranks]
