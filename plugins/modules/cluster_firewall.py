@@ -87,6 +87,10 @@ program:
   description: Path of nft; empty where it is not installed and not needed.
   returned: always
   type: str
+systemd:
+  description: Whether systemd boots the host, so that a unit can load the rules at every boot.
+  returned: always
+  type: bool
 """
 
 import os
@@ -97,6 +101,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import _firewall
 
 FOLDER = pathlib.Path("/etc/samewire")
+# Source: sd_booted(3).
+_SYSTEMD = pathlib.Path("/run/systemd/system")
 _FREE_PORTS = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -203,7 +209,12 @@ def main() -> None:
     # What somebody else made of the table is shown as nft has it.
     shown = before if whole else listing
     diff = {"before": shown, "after": rules, "before_header": str(kept), "after_header": str(kept)}
-    module.exit_json(changed=changed, program=program, diff=diff if changed else {})
+    module.exit_json(
+        changed=changed,
+        program=program,
+        systemd=_SYSTEMD.is_dir(),
+        diff=diff if changed else {},
+    )
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def look(engine: Engine, cluster: str = "pair", **environment: Any) -> dict[str,
 
 def test_a_container() -> None:
     found = look(Engine(), A="1", B="x=y", C="")
-    assert 59 < found.pop("age") < 120
+    assert found.pop("age") > 59
     assert found == {
         "id": "f00",
         "own": True,
