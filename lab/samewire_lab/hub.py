@@ -80,12 +80,15 @@ class Repository:
 class Hub:
     """What the server serves and has seen.
 
-    repositories: by id, as org/model; rate: bytes a second and connection, None is no limit; sent: bytes of
-    files so far; ranges: the starts of the ranges that were asked for.
+    repositories: by id, as org/model; rate: bytes a second and connection, None is no limit; failing: how
+    many of the next requests are answered with 500; cut: bytes of a file after which a connection is closed;
+    sent: bytes of files so far; ranges: the starts of the ranges that were asked for.
     """
 
     repositories: Mapping[str, Repository]
     rate: int | None = None
+    failing: int = 0
+    cut: int | None = None
     sent: int = 0
     ranges: list[int] = field(default_factory=list)
 
@@ -119,7 +122,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         parts = unquote(urlsplit(self.path).path).strip("/").split("/")
-        if parts[:2] == ["api", "models"] and len(parts) in (4, 6):
+        if self.served.failing:
+            self.served.failing -= 1
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "", "out of order")
+        elif parts[:2] == ["api", "models"] and len(parts) in (4, 6):
             self._model("/".join(parts[2:4]), parts[5] if len(parts) == 6 else "main")
         elif len(parts) > 4 and parts[2] == "resolve":
             self._resolve("/".join(parts[:2]), parts[3], "/".join(parts[4:]))
@@ -188,6 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
         with path.open("rb") as content:
             content.seek(start)
             while chunk := content.read(_CHUNK):
+                if self.served.cut is not None and content.tell() - start > self.served.cut:
+                    self.close_connection = True
+                    return
                 try:
                     self.wfile.write(chunk)
                 except OSError:

@@ -33,8 +33,8 @@ options:
     description: What M(samewire.vllm.node_info) returned as C(node), by name of the host.
     type: dict
     required: true
-  weights:
-    description: What M(samewire.vllm.weights_info) returned as C(weights), by name of the host.
+  model:
+    description: The C(model) that P(samewire.vllm.weights_plan#filter) returned.
     type: dict
     default: {}
 """
@@ -78,24 +78,24 @@ def cluster_shape(
     gpus: Mapping[str, Any],
     facts: Mapping[str, Mapping[str, Any]],
     nodes: Mapping[str, Mapping[str, Any]],
-    weights: Mapping[str, Mapping[str, Any]] | None = None,
+    model: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the placement as plain data; see `_shape` and `_fit.notes`."""
     sizes = _shape.sizes(settings[head])
     counts = {host: int(count) for host, count in gpus.items()}
-    model = _fit.figures((weights or {}).get(head) or {})
+    figures = _fit.figures(model or {})
     ranks = _shape.place(sizes, counts, head)
     without_rdma = [
         host
         for host, own in facts.items()
         if not any(port.active for port in _topology.parse_host(host, own).rdma or ())
     ]
-    judged = _fit.deployment(settings[head], counts, head, nodes, weights or {})
+    judged = _fit.deployment(settings[head], counts, head, nodes, model or {})
     return {
         "ranks": [asdict(rank) for rank in ranks],
-        "crossing": _shape.crossing(sizes, ranks, model),
+        "crossing": _shape.crossing(sizes, ranks, figures),
         "notes": [
-            *_shape.explain(sizes, ranks, model),
+            *_shape.explain(sizes, ranks, figures),
             *_shape.warnings(sizes, ranks, counts, without_rdma),
             *(_fit.notes(judged, _fit.object_stores(settings)) if judged else []),
         ],

@@ -51,6 +51,10 @@ options:
     description: When it was observed, ISO 8601.
     type: str
     required: true
+  presets:
+    description: Name of the preset for the hardware, by name of the host.
+    type: dict
+    required: true
 """
 
 EXAMPLES = r"""
@@ -59,7 +63,7 @@ EXAMPLES = r"""
     msg: >-
       {{ plan | samewire.vllm.deployment_record(head='spark0', api_host='10.1.230.180', api_port=8000,
          model='qwen', image=image, gpus=gpus, versions=versions, completion=completion,
-         proven_at='2026-01-01T00:00:00Z') }}
+         presets={'spark0': 'dgx-spark', 'spark1': 'dgx-spark'}, proven_at='2026-01-01T00:00:00Z') }}
 """
 
 RETURN = r"""

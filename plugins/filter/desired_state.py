@@ -79,7 +79,9 @@ _ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
 # Prefixes that no other collection uses: an unknown name that begins so is a mistake.
 OWN_PREFIXES = (
     "container_image_",
+    "hardware_",
     "interconnect_",
+    "model_weights_",
     "ray_head_",
     "ray_node_",
     "ray_worker_",

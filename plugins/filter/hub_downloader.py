@@ -13,7 +13,7 @@ author: The Samewire authors (@samewire)
 positional: model
 options:
   _input:
-    description: What M(ansible.builtin.uri) returned when it asked the hub, by name of the host.
+    description: What M(samewire.vllm.hub_info) returned as C(hub), by name of the host.
     type: dict
     required: true
   model:
@@ -24,6 +24,14 @@ options:
     description: URL of the hub.
     type: str
     required: true
+  revision:
+    description: Branch, tag or commit that is wanted.
+    type: str
+    default: main
+  token:
+    description: Whether a token was sent.
+    type: bool
+    default: false
   head:
     description: Name of the host that downloads where it reaches the hub.
     type: str
@@ -32,6 +40,11 @@ options:
     description: Name of the host that downloads in any case.
     type: str
     default: ""
+  exclude:
+    description: Patterns of files that are not wanted.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -44,22 +57,40 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(host), none where no host can, and C(problems), a sentence each.
+  description:
+    - C(host), none where no host reaches the hub, and C(problems), a sentence each.
+    - C(exclude), the patterns of all that is not downloaded; C(files), what is, with sizes; C(config) of the
+      model, none where it is not known.
   type: dict
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _hub
 
 
 def hub_downloader(
-    answers: Mapping[str, Mapping[str, Any]], model: str, endpoint: str, head: str, pinned: str = ""
+    answers: Mapping[str, Mapping[str, Any]],
+    model: str,
+    endpoint: str,
+    head: str,
+    revision: str = "main",
+    token: bool = False,
+    pinned: str = "",
+    exclude: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return it; see `_hub.downloader`."""
-    host, problems = _hub.downloader(answers, model, endpoint, head, pinned)
-    return {"host": host, "problems": problems}
+    """Return it; see `_hub.downloader` and `_hub.wanted`."""
+    asked = _hub.Asked(model, endpoint, revision, token)
+    host, problems = _hub.downloader(answers, asked, head, pinned)
+    got = answers[host] if host else {"files": {}, "config": None}
+    return {
+        "host": host,
+        "problems": problems,
+        "exclude": _hub.excluded(got["files"], exclude),
+        "files": _hub.wanted(got["files"], exclude),
+        "config": got["config"],
+    }
 
 
 class FilterModule:

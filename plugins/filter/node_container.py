@@ -26,7 +26,7 @@ options:
   settings:
     description: >-
       The desired state of the node: C(cluster), C(head), C(image), C(model), C(directory), C(port), C(gpus),
-      C(gpu_access), C(hub_cache), C(programs), C(environment), C(mounts).
+      C(gpu_access), C(hub_cache), C(programs), C(environment), C(mounts), C(offline).
     type: dict
     required: true
   extra_args:

@@ -46,6 +46,14 @@ options:
     description: What M(samewire.vllm.weights_info) returned as C(weights), by name of the host.
     type: dict
     default: {}
+  transfer:
+    description: What P(samewire.vllm.weights_plan#filter) returned.
+    type: dict
+    default: {}
+  hardware:
+    description: The C(hosts) that P(samewire.vllm.hardware_presets#filter) returned.
+    type: dict
+    default: {}
   skip:
     description: Names of gates that judge nothing, for tests.
     type: list
@@ -91,29 +99,37 @@ def preflight_problems(
     gpus: Mapping[str, int],
     ports: Mapping[str, Mapping[Any, Sequence[str]]],
     weights: Mapping[str, Mapping[str, Any]] | None = None,
+    transfer: Mapping[str, Any] | None = None,
+    hardware: Mapping[str, Mapping[str, Any]] | None = None,
     skip: Sequence[str] = (),
 ) -> list[str]:
     """Return a sentence for each problem; see the functions `problems` of the utilities."""
+    own = (transfer or {}).get("model") or {}
     desire = _preflight.Desire(
         head=head,
         image=image,
         model=model,
         sizes=_shape.sizes(settings),
         gpus={host: int(count) for host, count in gpus.items()},
-        figures=_fit.figures((weights or {}).get(head) or {}),
+        figures=_fit.figures(own),
         # Numbers become text where they are keys of a variable.
         ports={
             host: {int(port): (purpose, variable) for port, (purpose, variable) in own.items()}
             for host, own in ports.items()
         },
+        shm={host: int(each["shm"]) for host, each in (hardware or {}).items()},
         skip=frozenset(skip),
     )
     found = _preflight.problems(nodes, desire)
-    if "weights" not in desire.skip:
-        # A path that does not exist has its sentence already.
-        present = {host: own for host, own in (weights or {}).items() if own["exists"]}
-        found += _weights.problems(model, present, head)
-    judged = _fit.deployment(settings, desire.gpus, head, nodes, weights or {})
+    if "weights" in desire.skip:
+        pass
+    elif settings["model_weights_sync"]:
+        found += (transfer or {}).get("problems") or []
+    else:
+        # A path that does not exist has its sentence already; a model of the hub is vLLM's own affair.
+        present = {host: each for host, each in (weights or {}).items() if each["exists"]}
+        found += _weights.problems(model, present, head) if model.startswith("/") else []
+    judged = _fit.deployment(settings, desire.gpus, head, nodes, own)
     # A size that cannot be has its sentence already.
     if judged and not found and "fit" not in desire.skip:
         found = _fit.capability_problems(model, judged.model.quantisation, judged.gpus)

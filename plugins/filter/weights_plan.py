@@ -13,7 +13,7 @@ author: The Samewire authors (@samewire)
 positional: model, path
 options:
   _input:
-    description: What M(samewire.vllm.weights_info) returned as C(weights) for C(whole), by name of the host.
+    description: What M(samewire.vllm.weights_info) returned as C(weights), by name of the host.
     type: dict
     required: true
   model:
@@ -32,6 +32,12 @@ options:
     description: Name of the host that gives the weights in any case.
     type: str
     default: ""
+  download:
+    description: >-
+      What P(samewire.vllm.hub_downloader#filter) returned, where a hub was asked for a model that no host
+      has.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""
@@ -62,21 +68,41 @@ _value:
       description: One sentence for each problem, none where all is well.
       type: list
       elements: str
+    flaws:
+      description: Why what is there does not count as the model, a sentence for each host.
+      type: list
+      elements: str
+    settled:
+      description: Whether all hosts are known to have the same, so that nothing is to be done.
+      type: bool
+    model:
+      description: C(config) of the model, and C(files) with sizes, as far as they are known.
+      type: dict
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _weights_plan
 
 
 def weights_plan(
-    found: Mapping[str, Mapping[str, Any]], model: str, path: str, head: str, source: str = ""
+    found: Mapping[str, Mapping[str, Any]],
+    model: str,
+    path: str,
+    head: str,
+    source: str = "",
+    download: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return it; see `_weights_plan.plan`."""
+    """Return it; see `_weights_plan.plan` and `_weights_plan.from_hub`."""
     decided = _weights_plan.plan(found, model, path, head, source)
-    return {**asdict(decided), "notes": _weights_plan.notes(decided)}
+    if download and decided.source is None and not decided.problems:
+        decided = _weights_plan.from_hub(decided, found, path, download)
+    return {
+        **vars(decided),
+        "receivers": {host: vars(delivery) for host, delivery in decided.receivers.items()},
+        "notes": _weights_plan.notes(decided),
+    }
 
 
 class FilterModule:

@@ -26,7 +26,8 @@ class NodeSettings:
     """The desired state of one node, as the variables ray_node_* give it.
 
     directory: the cluster's directory on the host; model: a hub id, or an absolute path on the host;
-    hub_cache: the host's cache of the hub; gpus: GPUs that the node announces.
+    hub_cache: the host's cache of the hub; gpus: GPUs that the node announces; offline: the cache has all, so
+    that nobody asks the hub.
     """
 
     cluster: str
@@ -41,6 +42,7 @@ class NodeSettings:
     programs: str
     environment: Mapping[str, Any]
     mounts: Sequence[str]
+    offline: bool = False
 
 
 def _gpu_options(access: str, gpus: int) -> dict[str, Any]:
@@ -98,6 +100,8 @@ def node_container(plan: Mapping[str, Any], host: str, settings: NodeSettings) -
         environment["SAMEWIRE_PROGRAMS"] = settings.programs
     if not settings.model.startswith("/"):
         environment.setdefault("HF_HOME", HUB_DIRECTORY)
+        if settings.offline:
+            environment.setdefault("HF_HUB_OFFLINE", "1")
     if settings.gpu_access == "runtime":
         environment.setdefault("NVIDIA_VISIBLE_DEVICES", "all")
     return {

@@ -126,18 +126,17 @@ def deployment(
     counts: Mapping[str, int],
     head: str,
     nodes: Mapping[str, Mapping[str, Any]],
-    weights: Mapping[str, Mapping[str, Any]],
+    own: Mapping[str, Any],
 ) -> Deployment | None:
     """Return what is to be judged, or None where the model's size is not known or not what counts.
 
-    settings: the variables of the head; counts: GPUs by host; nodes, weights: what modules node_info and
-    weights_info found, by host.
+    settings: the variables of the head; counts: GPUs by host; nodes: what module node_info found, by host;
+    own: config and files with sizes of the model, as `_weights_plan.plan` gives them.
     """
-    own = weights.get(head) or {}
     model = figures(own)
     size = _loaded(own.get("files") or {})
     arguments = settings["vllm_server_extra_args"]
-    if model is None or not size or _UNJUDGED & {name for name, _ in _options(arguments)}:
+    if model is None or not size or _UNJUDGED & set(options(arguments)):
         return None
     return Deployment(
         name=str(settings["vllm_server_model"]),
@@ -152,7 +151,7 @@ def deployment(
 
 
 def figures(own: Mapping[str, Any]) -> _model.Model | None:
-    """Return the figures of the model that a host has, or None where its config.json does not say them."""
+    """Return the figures of a model, or None where its config.json does not say them."""
     try:
         return _model.parse(own["config"]) if own.get("config") else None
     except _model.UnknownModel:
@@ -188,7 +187,7 @@ def serving(arguments: Sequence[str]) -> Serving:
 
     A value that vLLM will refuse counts as not given: the refusal is vLLM's.
     """
-    given = dict(_options(arguments))
+    given = options(arguments)
     utilisation = _decimal(given.get("gpu-memory-utilization"))
     return Serving(
         context=_tokens(given.get("max-model-len")),
@@ -215,6 +214,11 @@ def object_stores(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, int | 
         ]
         found[host] = _tokens(said[-1]) if said else None
     return found
+
+
+def options(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the values of the options of a command by name; the last of several wins, as argparse does."""
+    return dict(_options(arguments))
 
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:

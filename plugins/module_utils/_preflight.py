@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _containers, _model, _shape, _status
@@ -23,7 +23,8 @@ class Desire:
     """What a deployment wants of its hosts.
 
     ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce; figures: those
-    of the model, where they are known; skip: names of GATES that judge nothing.
+    of the model, where they are known; shm: bytes that /dev/shm must have where it is more than usual; skip:
+    names of GATES that judge nothing.
     """
 
     head: str
@@ -33,6 +34,7 @@ class Desire:
     gpus: Mapping[str, int]
     ports: Mapping[str, Mapping[int, tuple[str, str]]]
     figures: _model.Model | None = None
+    shm: Mapping[str, int] = field(default_factory=dict)
     skip: frozenset[str] = frozenset()
 
 
@@ -118,13 +120,13 @@ def _image_problem(host: str, node: Mapping[str, Any], image: str) -> str | None
     )
 
 
-def _shm_problem(host: str, node: Mapping[str, Any]) -> str | None:
+def _shm_problem(host: str, node: Mapping[str, Any], least: int) -> str | None:
     size = node["shm"]
-    if size is None or size >= _SHM:
+    if size is None or size >= least:
         return None
     return (
-        f"{host}: /dev/shm has {size / (1 << 20):,.0f} MiB, expected at least {_SHM >> 20:,} MiB for Ray and "
-        f"NCCL; enlarge it with: mount -o remount,size=8G /dev/shm on {host} (and in /etc/fstab)"
+        f"{host}: /dev/shm has {size / (1 << 20):,.0f} MiB, expected at least {least >> 20:,} MiB for Ray "
+        f"and NCCL; enlarge it with: mount -o remount,size=8G /dev/shm on {host} (and in /etc/fstab)"
     )
 
 
@@ -137,7 +139,7 @@ def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[st
             f"modules need; install it (Debian, Ubuntu: apt install python3-requests) on {host}"
         )
     if "shm" not in desire.skip:
-        problems.append(_shm_problem(host, node))
+        problems.append(_shm_problem(host, node, desire.shm.get(host, _SHM)))
     for path, exists in sorted(node["paths"].items()):
         if not exists and "weights" not in desire.skip:
             problems.append(

@@ -151,6 +151,7 @@ def record(
     gpus: Mapping[str, int],
     versions: Mapping[str, str],
     completion: Mapping[str, str],
+    presets: Mapping[str, str],
     proven_at: str,
 ) -> dict[str, Any]:
     """Return the record of a proven deployment, schema samewire.record/1."""
@@ -169,6 +170,7 @@ def record(
                 "address": entry["address"],
                 "interface": entry["interface"],
                 "gpus": gpus[host],
+                "preset": presets[host],
             }
             for host, entry in sorted(plan["hosts"].items())
         },

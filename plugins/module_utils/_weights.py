@@ -3,12 +3,14 @@
 """Judge whether all hosts have the same, whole weights.
 
 Source of the formats: safetensors (eight bytes of length, little endian, then a header in JSON whose
-data_offsets are counted from its end); Hugging Face's index of shards, *.safetensors.index.json.
+data_offsets are counted from its end); Hugging Face's index of shards, *.safetensors.index.json; the
+fields of /proc/self/mountinfo, proc_pid_mountinfo(5).
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -30,6 +32,11 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 INDEX = ".index.json"
 # A longer header is none: the format's own library refuses it too.
 LONGEST_HEADER = 100_000_000
+# Other hosts may have the same one; what is left out, like 9p, has a name that says nothing of whose it is.
+_NETWORK = (
+    *("nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "wekafs", "afs"),
+    *("fuse.ceph", "fuse.glusterfs", "fuse.sshfs", "fuse.juicefs", "ocfs2", "gfs2"),
+)
 
 
 def is_read(name: str) -> bool:
@@ -59,6 +66,37 @@ def safetensors_size(header: bytes) -> int:
         raise ValueError("it has no data_offsets") from error
 
 
+def network_mount(mountinfo: str, path: str) -> str | None:
+    """Return what a path is on a network file system, the same on every host that mounts it so, else None.
+
+    mountinfo: content of /proc/self/mountinfo; path: without links.
+    """
+    held: tuple[int, str | None] = (-1, None)
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        root, point = before.split()[3:5]
+        kind, source = after.split()[:2]
+        inside = point in ("/", path) or path.startswith(f"{point}/")
+        # Of two on the same folder the later one is seen.
+        if inside and len(point) >= held[0]:
+            rest = path[len(point.rstrip("/")) :]
+            place = f"{kind} {source}{root.rstrip('/')}{rest}" if kind in _NETWORK else None
+            held = (len(point), place)
+    return held[1]
+
+
+def model_files(own: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return the sizes of a model's own files by name; a link has that of the file to which it leads."""
+    base, files = own.get("base", ""), own.get("files") or {}
+    sizes = {}
+    for name, entry in files.items():
+        if name.startswith(base):
+            target = str(entry["hash"]).removeprefix("-> ")
+            led = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            sizes[name[len(base) :]] = {"size": int(files.get(led, entry)["size"])}
+    return sizes
+
+
 def problems(model: str, found: Mapping[str, Mapping[str, Any]], head: str) -> list[str]:
     """Return what keeps the hosts from loading the same model, a sentence each, hosts in order of name.
 
@@ -72,7 +110,14 @@ def problems(model: str, found: Mapping[str, Mapping[str, Any]], head: str) -> l
     hosts = sorted(
         filter(lambda host: _weighs(found[host]), found), key=lambda host: (host != head, host)
     )
-    names = sorted({name for host in hosts for name in found[host]["files"]})
+    names = sorted(
+        {
+            name
+            for host in hosts
+            for name in found[host]["files"]
+            if "/" not in name and is_read(name)
+        }
+    )
     for name in names:
         said += _differences(model, name, {host: found[host]["files"].get(name) for host in hosts})
     return said

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decide which host gives the weights to which others, and what is to be sent.
 
-What a host has is what module weights_info returns for `whole`: files by name relative to the folder, each
-with size and hash in full.
+What a host has is what module weights_info returns: files by name relative to the folder, each with size and
+hash. By samples it is decided whether a deployment can work, before anything is changed; by hashes in full
+what is sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import _weights
@@ -31,13 +32,18 @@ class WeightsPlan:
     """Who sends and who receives.
 
     source: the host that sends, None where no host has the weights; size: bytes of the model; problems: a
-    sentence for each thing that stands against it.
+    sentence for each thing that stands against it, at most one for each host; flaws: why what is there does
+    not count as the model; settled: all hosts are known to have the same, so nothing is to be done; model:
+    its config and the sizes of its files, as far as they are known.
     """
 
     source: str | None
     size: int = 0
     receivers: Mapping[str, Delivery] = field(default_factory=dict)
     problems: Sequence[str] = ()
+    flaws: Sequence[str] = ()
+    settled: bool = False
+    model: Mapping[str, Any] = field(default_factory=dict)
 
 
 def plan(
@@ -52,11 +58,12 @@ def plan(
     if source and (problem := _no_source(source, found, path)):
         return WeightsPlan(None, problems=[problem])
     if source and flaws[source]:
-        return WeightsPlan(None, problems=flaws[source])
+        return WeightsPlan(None, problems=flaws[source][:1])
     present = sorted(host for host in found if found[host]["exists"])
     whole = [source] if source else [host for host in present if not flaws[host]]
     if not whole:
-        return WeightsPlan(None, problems=_nobody(found, flaws, model, path, head))
+        said = [sentence for host in sorted(flaws) for sentence in flaws[host][:1]]
+        return WeightsPlan(None, problems=_nobody(found, said, model, path, head), flaws=said)
     conflict = _conflict(found, whole, path)
     if conflict:
         return WeightsPlan(None, problems=[conflict])
@@ -67,17 +74,67 @@ def plan(
         for host in sorted(found)
         if (delivery := _delivery(files, found[host].get("files", {}))).files
     }
-    problems = [
-        problem
-        for host in sorted(found)
-        for problem in (
-            *_surplus(path, host, found[host], source, found[source]),
-            *(_hindrances(path, host, found[host], receivers[host]) if host in receivers else ()),
+    problems = []
+    for host in sorted(found):
+        against = _surplus(path, host, found[host], source, found[source])
+        if host in receivers:
+            against += _hindrances(path, host, found[host], receivers[host].size)
+        elif host == source and receivers and not found[source]["rsync"]:
+            against.append(_no_rsync(source))
+        problems += against[:1]
+    return WeightsPlan(
+        source,
+        _size(files),
+        receivers,
+        problems,
+        settled=not receivers and not problems and _settled(files, found),
+        model={
+            "config": found[source].get("config"),
+            "files": _weights.model_files(found[source]),
+        },
+    )
+
+
+def _settled(
+    files: Mapping[str, Mapping[str, Any]], found: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Return whether all hosts are known to have the same files, without hashing any of them again."""
+    alone = len(found) == 1
+    return (
+        alone
+        or _shared(found)
+        or all(
+            entry["full"] is not None and own["files"][name]["full"] == entry["full"]
+            for own in found.values()
+            for name, entry in files.items()
         )
-    ]
-    if receivers and not found[source]["rsync"]:
-        problems.append(_no_rsync(source))
-    return WeightsPlan(source, _size(files), receivers, problems)
+    )
+
+
+def _shared(found: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether all hosts see one place on a network file system."""
+    mounts = {own["mount"] for own in found.values()}
+    return len(mounts) == 1 and None not in mounts
+
+
+def from_hub(
+    lacking: WeightsPlan,
+    found: Mapping[str, Mapping[str, Any]],
+    path: str,
+    download: Mapping[str, Any],
+) -> WeightsPlan:
+    """Return what stands against a download and its way to the other hosts.
+
+    lacking: the plan that found no host to send; download: what filter hub_downloader returned.
+    """
+    size = _size(download["files"])
+    sent = len(found) > 1 and not _shared(found)
+    problems = list(download["problems"])
+    if not problems:
+        for host in sorted(found):
+            problems += _hindrances(path, host, found[host], size, rsync=sent)[:1]
+    model = {"config": download["config"], "files": download["files"]}
+    return replace(lacking, size=size, problems=problems, model=model)
 
 
 def notes(decided: WeightsPlan) -> list[str]:
@@ -110,7 +167,7 @@ def _flaws(path: str, host: str, own: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{host}: {path}/{name} is a link to {target}, which the containers do not see, expected a file "
             f"within {path}; put the file itself there with: cp --remove-destination {target} {path}/{name} "
-            f"on {host}"
+            f"on {host}, or, where ray_node_mounts lets them see it, set model_weights_sync: false"
         )
     return said
 
@@ -130,24 +187,12 @@ def _no_source(source: str, found: Mapping[str, Mapping[str, Any]], path: str) -
 
 
 def _nobody(
-    found: Mapping[str, Mapping[str, Any]],
-    flaws: Mapping[str, Sequence[str]],
-    model: str,
-    path: str,
-    head: str,
-) -> list[str]:
+    found: Mapping[str, Mapping[str, Any]], flaws: Sequence[str], model: str, path: str, head: str
+) -> Sequence[str]:
     """Return why no host can give the weights; nothing where the hub can complete them."""
-    of_hub = not model.startswith("/")
-    said = [
-        sentence
-        for host in sorted(found)
-        for sentence in flaws[host]
-        # A file that is there is not downloaded again.
-        if not of_hub or found[host]["corrupt"]
-    ]
-    if said or of_hub:
-        return said
-    return [
+    if not model.startswith("/"):
+        return []
+    return flaws or [
         f"no host has the model: expected {path} on at least one of {', '.join(sorted(found))}; copy it to "
         f"{head}, correct vllm_server_model, or give a hub id"
     ]
@@ -201,16 +246,18 @@ def _surplus(
     ]
 
 
-def _hindrances(path: str, host: str, own: Mapping[str, Any], delivery: Delivery) -> list[str]:
+def _hindrances(
+    path: str, host: str, own: Mapping[str, Any], size: int, *, rsync: bool = True
+) -> list[str]:
     said = []
-    if not own["rsync"]:
+    if rsync and not own["rsync"]:
         said.append(_no_rsync(host))
     if not own["writable"]:
         said.append(
             f"{host}: {path} cannot be written, expected a place for the weights that this user may write; "
             f"set ansible_become: true, or correct the permissions on {host}"
         )
-    needed = delivery.size - own["staged"]
+    needed = size - own["staged"]
     if needed > own["free"]:
         said.append(
             f"{host}: {path} needs {amount(needed)} more, got {amount(own['free'])} free on its disk; make "

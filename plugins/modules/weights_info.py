@@ -12,12 +12,12 @@ short_description: Read which files a model has on a host, and whether they are 
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
-  - Reads names, sizes and hashes of the files of a model that its loaders read. Of a file over 16 MiB only
-    samples from its start, middle and end are hashed, so that a large model takes seconds.
+  - Reads names, sizes and hashes of all files that make up a model, also in folders below; hidden ones are
+    left out. Of a file over 16 MiB only samples from its start, middle and end are hashed, so that a large
+    model takes seconds; with O(whole) it is hashed in full.
   - Compares the shards with the index, and the size of each safetensors file with its own header.
   - Keeps of C(config.json) what says how large the model is.
-  - With O(whole) reads all files that make up the model, also in folders below, hashes them in full, and
-    says whether the host could receive them.
+  - Says whether the host could receive the model, and whether it lies on a network file system.
 attributes:
   check_mode:
     description: Can run in check mode; it never changes anything.
@@ -28,7 +28,7 @@ options:
     type: path
     required: true
   whole:
-    description: Whether to hash whole files; hidden files and folders are left out.
+    description: Whether to hash whole files.
     type: bool
     default: false
   revision:
@@ -38,12 +38,14 @@ options:
     type: str
     default: ""
   exclude:
-    description: Patterns of names, relative to the model, that are left out of O(whole).
+    description: Patterns of names, relative to the model, that are left out.
     type: list
     elements: str
     default: []
   hashes:
-    description: File that keeps the hashes of O(whole), so that they are computed once; not in check mode.
+    description: >-
+      File that keeps hashes of whole files, so that they are computed once. It is written with O(whole), and
+      not in check mode.
     type: path
 """
 
@@ -63,7 +65,7 @@ weights:
     exists: true
     folder: true
     reason: null
-    files: {config.json: {size: 812, hash: 5f2c…}}
+    files: {config.json: {size: 812, hash: 5f2c…, full: 5f2c…}}
     missing: {model.safetensors.index.json: [model-00002-of-00002.safetensors]}
     broken: {model-00001-of-00002.safetensors: [4987654321, 1234]}
     config: {architectures: [LlamaForCausalLM], num_hidden_layers: 32, hidden_size: 4096}
@@ -74,6 +76,8 @@ weights:
     free: 812345678
     writable: true
     rsync: true
+    account: "0:0"
+    mount: null
 """
 
 import hashlib
@@ -93,15 +97,11 @@ _WHOLE = 16 << 20
 _SAMPLE = 1 << 20
 
 
-def _hash(path: str, size: int) -> str:
+def _sample(path: str, size: int) -> str:
+    """Return the hash of the start, the middle and the end of a large file."""
     digest = hashlib.sha256()
-    starts = (
-        range(0, size, _SAMPLE)
-        if size <= _WHOLE
-        else (0, (size - _SAMPLE) // 2 // _SAMPLE * _SAMPLE, size - _SAMPLE)
-    )
     with open(path, "rb") as file:
-        for start in starts:
+        for start in (0, (size - _SAMPLE) // 2 // _SAMPLE * _SAMPLE, size - _SAMPLE):
             file.seek(start)
             digest.update(file.read(_SAMPLE))
     return digest.hexdigest()
@@ -137,50 +137,13 @@ def _config(path: str) -> dict[str, Any] | None:
     return _model.facts(config) if isinstance(config, dict) else None
 
 
-def read(path: str) -> dict[str, Any]:
-    """Return what is to be known of the model in a path that exists."""
-    found: dict[str, Any] = {
-        "exists": True,
-        "folder": os.path.isdir(path),
-        "reason": None,
-        "files": {},
-        "missing": {},
-        "broken": {},
-        "config": None,
-    }
-    try:
-        _fill(path, found)
-    except OSError as error:
-        found["reason"] = str(error)
-    return found
-
-
-def _fill(path: str, found: dict[str, Any]) -> None:
-    folder = path if found["folder"] else os.path.dirname(path)
-    names = os.listdir(path) if found["folder"] else [os.path.basename(path)]
-    for name in sorted(names):
-        full = os.path.join(folder, name)
-        # The hub's cache keeps links; one that leads nowhere is a file that is missing.
-        if not _weights.is_read(name) or not os.path.isfile(full):
-            continue
-        size = os.path.getsize(full)
-        found["files"][name] = {"size": size, "hash": _hash(full, size)}
-        if name.endswith(".safetensors"):
-            expected = _expected_size(full)
-            if expected != size:
-                found["broken"][name] = [expected, size]
-    for name in found["files"]:
-        if name.endswith(_weights.INDEX):
-            missing = _missing(os.path.join(folder, name), found["files"])
-            if missing:
-                found["missing"][name] = missing
-    if "config.json" in found["files"]:
-        found["config"] = _config(os.path.join(folder, "config.json"))
-
-
 def _walk(folder: str, exclude: list[str]) -> Iterator[str]:
     """Yield the names of a model's files, relative to its folder, in order."""
-    for parent, folders, names in os.walk(folder):
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             relative = os.path.relpath(os.path.join(parent, name), folder)
@@ -201,10 +164,10 @@ def _snapshot(path: str, revision: str) -> tuple[str, list[str]] | None:
     return (base, refs) if os.path.isdir(os.path.join(path, base)) else None
 
 
-def read_whole(
-    path: str, revision: str, exclude: list[str], known: _weights_hashes.Hashes
+def read(
+    path: str, revision: str, exclude: list[str], known: _weights_hashes.Hashes, *, whole: bool
 ) -> dict[str, Any]:
-    """Return all files of the model in a path, or that there are none."""
+    """Return what is to be known of the model in a path, or that there is none."""
     base, names = "", []
     if revision:
         snapshot = _snapshot(path, revision)
@@ -218,21 +181,27 @@ def read_whole(
         "folder": os.path.isdir(path),
         "reason": None,
         "base": base,
+        "config": None,
         **{kind: {} for kind in ("files", "missing", "broken", "corrupt", "outside")},
     }
     try:
         if not found["folder"]:
             path, names = os.path.dirname(path), [os.path.basename(path)]
         else:
-            names += [base + name for name in _walk(os.path.join(path, base), exclude)]
-        _fill_whole(path, names, found, known)
+            names += [base + name for name in _walk(os.path.normpath(f"{path}/{base}"), exclude)]
+        _fill(path, names, found, known, whole=whole)
     except OSError as error:
         found["reason"] = str(error)
     return found
 
 
-def _fill_whole(
-    root: str, names: list[str], found: dict[str, Any], known: _weights_hashes.Hashes
+def _fill(
+    root: str,
+    names: list[str],
+    found: dict[str, Any],
+    known: _weights_hashes.Hashes,
+    *,
+    whole: bool,
 ) -> None:
     targets = []
     for name in names:
@@ -242,35 +211,42 @@ def _fill_whole(
             continue
         target = os.readlink(full)
         inside = os.path.relpath(os.path.join(os.path.dirname(full), target), root)
+        # A link that leads nowhere is a file that is missing.
         if not os.path.isfile(full):
             continue
         if os.path.isabs(target) or inside.startswith(".."):
             found["outside"][name] = target
+            targets.append(name)
             continue
-        found["files"][name] = {"size": 0, "hash": f"-> {target}"}
+        link = f"-> {target}"
+        found["files"][name] = {"size": 0, "hash": link, "full": link}
         targets.append(inside)
-    for name, entry in zip(targets, _entries(root, targets, known)):
+    for name, entry in zip(targets, _entries(root, targets, known, whole=whole)):
         found["files"][name] = entry
         # The hub names a large file after its SHA-256; source: the layout of its cache.
         blob = os.path.basename(name) if name.startswith("blobs/") and found["base"] else ""
-        if len(blob) == 64 and blob != entry["hash"]:
-            found["corrupt"][name] = [blob, entry["hash"]]
+        if len(blob) == 64 and entry["full"] not in (None, blob):
+            found["corrupt"][name] = [blob, entry["full"]]
     for name in list(found["files"]):
         _judge(root, name, found)
+    config = os.path.join(root, f"{found['base']}config.json")
+    if os.path.isfile(config) and found["folder"]:
+        found["config"] = _config(config)
 
 
 def _entries(
-    root: str, names: list[str], known: _weights_hashes.Hashes
+    root: str, names: list[str], known: _weights_hashes.Hashes, *, whole: bool
 ) -> Iterator[dict[str, Any]]:
     def entry(name: str) -> dict[str, Any]:
-        full = os.path.join(root, name)
-        stat = os.stat(full)
-        digest = known.get(full, stat)
-        if digest is None:
-            with open(full, "rb") as file:
-                digest = _weights_hashes.sha256(file)
-            known.keep(full, stat, digest)
-        return {"size": stat.st_size, "hash": digest}
+        path = os.path.join(root, name)
+        stat = os.stat(path)
+        full = known.get(path, stat)
+        if full is None and (whole or stat.st_size <= _WHOLE):
+            with open(path, "rb") as file:
+                full = _weights_hashes.sha256(file)
+            known.keep(path, stat, full)
+        digest = full if whole or stat.st_size <= _WHOLE else _sample(path, stat.st_size)
+        return {"size": stat.st_size, "hash": digest, "full": full}
 
     # Hashing leaves the interpreter to other threads; four keep up with most disks.
     with ThreadPoolExecutor(4) as pool:
@@ -292,22 +268,28 @@ def _judge(root: str, name: str, found: dict[str, Any]) -> None:
 
 
 def _room(path: str) -> dict[str, Any]:
-    """Return whether the host could receive the model; staged: bytes of an interrupted transfer."""
+    """Return whether the host could receive the model; staged: what an interruption has left, in bytes."""
     staging = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.samewire")
-    staged = sum(
-        os.lstat(os.path.join(parent, name)).st_size
-        for parent, _, names in os.walk(staging)
-        for name in names
-    )
     parent = os.path.dirname(path)
     while not os.path.exists(parent):
         parent = os.path.dirname(parent)
+    written = [parent, *([path] if os.path.isdir(path) else [])]
     return {
-        "staged": staged,
+        "staged": _bytes(staging) + _bytes(os.path.join(path, "blobs")),
         "free": shutil.disk_usage(parent).free,
-        "writable": os.access(parent, os.W_OK | os.X_OK),
+        "writable": all(os.access(each, os.W_OK | os.X_OK) for each in written),
         "rsync": shutil.which("rsync") is not None,
+        "account": f"{os.geteuid()}:{os.getegid()}",
+        "mount": _weights.network_mount(_read_text("/proc/self/mountinfo"), path),
     }
+
+
+def _bytes(folder: str) -> int:
+    return sum(
+        os.lstat(os.path.join(parent, name)).st_size
+        for parent, _, names in os.walk(folder)
+        for name in names
+    )
 
 
 def _read_text(path: str | None) -> str:
@@ -338,15 +320,15 @@ def main() -> None:
         supports_check_mode=True,
     )
     given = module.params
-    if not given["whole"]:
-        path = os.path.abspath(given["path"])
-        weights = read(path) if os.path.exists(path) else {"exists": False}
-        module.exit_json(changed=False, weights=weights)
     # Where a link leads is where the weights are, and where there must be room.
     path, before = os.path.realpath(given["path"]), _read_text(given["hashes"])
     known = _weights_hashes.Hashes(before)
-    weights = {**read_whole(path, given["revision"], given["exclude"], known), **_room(path)}
-    if given["hashes"] and known.text() != before and not module.check_mode:
+    weights = {
+        **read(path, given["revision"], given["exclude"], known, whole=given["whole"]),
+        **_room(path),
+    }
+    keeps = given["hashes"] and given["whole"] and not module.check_mode
+    if keeps and known.text() != before:
         _write_text(module, given["hashes"], known.text())
     module.exit_json(changed=False, weights=weights)
 

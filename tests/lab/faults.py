@@ -162,6 +162,7 @@ FAULTS = [
         alone="ends after the ranks have joined",
         do={"node1": TAKE_AWAY},
         undo={"node1": GIVE_BACK},
+        variables=("model_weights_sync=false",),
     ),
     Fault(
         "weights missing on the worker, past the gate",

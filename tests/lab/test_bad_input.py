@@ -21,6 +21,7 @@ from tests.lab.shell import on
 ROOT = pathlib.Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories/lab"
 HOSTS = ("node0", "node1")
+MODEL_AWAY = ("mv /models/tiny /models/away", "mv /models/away /models/tiny")
 
 Undo = contextlib.AbstractContextManager[None]
 
@@ -189,13 +190,52 @@ def test_an_image_that_does_not_exist(inventory: pathlib.Path) -> None:
     )
 
 
-def test_a_model_path_missing_on_one_host(inventory: pathlib.Path) -> None:
-    moved = on_host("node1", "mv /models/tiny /models/away", "mv /models/away /models/tiny")
+def test_a_model_path_missing_on_one_host_that_nobody_shall_bring(inventory: pathlib.Path) -> None:
     refused(
         inventory,
         r"node1: model path /models/tiny does not exist; expected the weights there on every host, copy "
         r"them to node1 or correct vllm_server_model",
-        undo=moved,
+        "-e",
+        "model_weights_sync=false",
+        undo=on_host("node1", *MODEL_AWAY),
+    )
+
+
+def test_a_model_path_that_no_host_has(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"no host has the model: expected /models/none on at least one of node0, node1; copy it to node0, "
+        r"correct vllm_server_model, or give a hub id",
+        "-e",
+        "vllm_server_model=/models/none",
+    )
+
+
+def test_weights_that_have_no_way_to_a_host(inventory: pathlib.Path) -> None:
+    do, undo = MODEL_AWAY
+    refused(
+        inventory,
+        r"node1: rsync is not installed, expected it for the weights to go over the interconnect; install it "
+        r"\(Debian, Ubuntu: apt install rsync\) on node1",
+        undo=on_host(
+            "node1",
+            f"{do}; mv /usr/bin/rsync /usr/bin/rsync.away",
+            f"{undo}; mv /usr/bin/rsync.away /usr/bin/rsync",
+        ),
+    )
+
+
+def test_a_hub_that_no_host_reaches(inventory: pathlib.Path) -> None:
+    refused(
+        inventory,
+        r"no host has org/none, and the hub at http://127\.0\.0\.1:9 is not reached \(node0: \[Errno 111\] "
+        r"Connection refused, node1: \[Errno 111\] Connection refused\); open the way to it from one host, "
+        r"set HF_ENDPOINT or HTTPS_PROXY in ray_node_environment, or copy the model to a host and give its "
+        r"path as vllm_server_model",
+        "-e",
+        "vllm_server_model=org/none",
+        "-e",
+        "ray_node_environment={HF_ENDPOINT: http://127.0.0.1:9}",
     )
 
 

@@ -24,8 +24,6 @@ from typing import Any
 import huggingface_hub
 from huggingface_hub import errors, file_download
 
-# vLLM reads none of these where there are safetensors.
-OTHER_FORMATS = ("*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.onnx", "*.ot", "*.ckpt")
 WORKERS = 8
 PROGRESS_EVERY = 2.0
 CHUNK = 8 << 20
@@ -33,16 +31,9 @@ CHUNK = 8 << 20
 
 def wanted(files: list[Any], exclude: list[str]) -> list[Any]:
     """Return the files of a repository that are to be downloaded."""
-    kept = [
+    return [
         each for each in files if not any(fnmatch(each.rfilename, pattern) for pattern in exclude)
     ]
-    if any(each.rfilename.endswith(".safetensors") for each in kept):
-        kept = [
-            each
-            for each in kept
-            if not any(fnmatch(each.rfilename, pattern) for pattern in OTHER_FORMATS)
-        ]
-    return kept
 
 
 def amount(size: int) -> str:
@@ -137,11 +128,12 @@ def say(**what: str) -> None:
     print(json.dumps(what), flush=True)
 
 
-def run(model: str, revision: str, exclude: list[str], hint: str) -> str:
+def run(asked: dict[str, Any], hint: str) -> str:
     """Download; return what went wrong, empty where nothing did."""
     endpoint = huggingface_hub.constants.ENDPOINT
+    model, revision = asked["model"], asked["revision"]
     try:
-        return _run(model, revision, exclude)
+        return _run(model, revision, asked["exclude"], asked["damaged"])
     except errors.GatedRepoError:
         return (
             f"{model} is gated, expected a token of an account that was granted access at "
@@ -158,16 +150,29 @@ def run(model: str, revision: str, exclude: list[str], hint: str) -> str:
         return str(damaged)
     except Exception as error:  # noqa: BLE001
         # The library's HTTP client, and with it the type of its errors, differs between versions.
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = _first_line(_cause(error))
         return (
             f"downloading {model} from {endpoint} broke off ({reason}); what has arrived is kept, "
             "run again"
         )
 
 
-def _run(model: str, revision: str, exclude: list[str]) -> str:
+def _cause(error: BaseException) -> BaseException:
+    """Return what an error comes from: the library wraps it in advice."""
+    while error.__cause__ is not None and str(error.__cause__).strip():
+        error = error.__cause__
+    return error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _run(model: str, revision: str, exclude: list[str], damaged: list[str]) -> str:
     info = huggingface_hub.HfApi().model_info(model, revision=revision, files_metadata=True)
     download = Download(model, info.sha, wanted(info.siblings, exclude))
+    for name in damaged:
+        (download.folder / name).unlink(missing_ok=True)
     total = sum(file.size for file in download.files)
     cache = download.folder.parent
     cache.mkdir(parents=True, exist_ok=True)
@@ -201,7 +206,7 @@ def main() -> int:
     asked = json.loads(sys.argv[1])
     token_file = os.environ.get("HF_TOKEN_PATH", "")
     hint = "a token without it" if token_file and Path(token_file).exists() else "no token"
-    problem = run(asked["model"], asked["revision"], asked["exclude"], hint)
+    problem = run(asked, hint)
     if problem:
         say(problem=problem)
     return 1 if problem else 0

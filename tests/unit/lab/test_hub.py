@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +22,30 @@ from samewire_lab.hub import Hub, Repository
 SHARD = b"0123456789"
 
 
+@contextmanager
+def served(hub: Hub) -> Iterator[str]:
+    server = hub.server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[str]:
     for name in ("open", "gated"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
         (tmp_path / name / "m.safetensors").write_bytes(SHARD)
-    served = Hub(
+    own = Hub(
         {"o/open": Repository(tmp_path / "open"), "o/gated": Repository(tmp_path / "gated", "key")}
     )
-    server = served.server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(own) as endpoint:
+        yield endpoint
 
 
 def ask(url: str, method: str = "GET", **headers: str) -> tuple[int, Any, bytes]:
@@ -97,3 +107,18 @@ def test_a_gated_model_opens_to_its_token(hub: str) -> None:
     assert ask(url, Authorization="Bearer key")[2] == b"{}"
     assert ask(url, Authorization="Bearer other")[0] == 401
     assert ask(f"{hub}/api/models/o/gated")[0] == 200
+
+
+def test_it_fails_as_often_as_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.safetensors").write_bytes(SHARD)
+    with served(Hub({"o/m": Repository(tmp_path)}, failing=1)) as endpoint:
+        url = f"{endpoint}/o/m/resolve/main/m.safetensors"
+        assert [ask(url)[0], ask(url)[0]] == [500, 200]
+
+
+def test_it_closes_connections_on_the_way(tmp_path: Path) -> None:
+    (tmp_path / "m.safetensors").write_bytes(bytes(200_000))
+    hub = Hub({"o/m": Repository(tmp_path)}, cut=100_000)
+    with served(hub) as endpoint, pytest.raises(http.client.IncompleteRead) as broken:
+        ask(f"{endpoint}/o/m/resolve/main/m.safetensors")
+    assert len(broken.value.partial) == 65_536

@@ -40,7 +40,7 @@ def test_secrets_are_not_handed_on() -> None:
         (
             {"vllm_server_model": None},
             "node0: variable vllm_server_model is not set, expected: The model, a hub id or an absolute "
-            "path that exists on every host; set it in the inventory's group_vars",
+            "path that exists on at least one host; set it in the inventory's group_vars",
         ),
         (
             {"vllm_server_tensor_parallel_size": "two"},

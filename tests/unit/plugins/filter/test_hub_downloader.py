@@ -5,15 +5,21 @@
 from __future__ import annotations
 
 from ansible_collections.samewire.vllm.plugins.filter.hub_downloader import hub_downloader
+from tests.unit.plugins.module_utils.test_hub import ANSWERED, SILENT
 
 
 def test_it_is_handed_on() -> None:
-    answers = {"a": {"status": 200}, "head": {"status": -1, "msg": "m"}}
+    files = {"a.safetensors": {"size": 4}, "a.bin": {"size": 4}, "original/a.bin": {"size": 4}}
+    answers = {"a": {**ANSWERED, "files": files, "config": {"x": 1}}, "head": SILENT}
     asked = {"model": "o/m", "endpoint": "https://hub", "head": "head"}
-    assert hub_downloader(answers, **asked) == {"host": "a", "problems": []}
-    assert hub_downloader(answers, **asked, pinned="b") == {
-        "host": None,
-        "problems": [
-            "model_weights_downloader is b, expected one of a, head; correct it in the inventory"
-        ],
+    found = hub_downloader(answers, **asked, exclude=["original/*"])
+    assert found["exclude"][:2] == ["original/*", "*.bin"]
+    assert found == {
+        "host": "a",
+        "problems": [],
+        "exclude": found["exclude"],
+        "files": {"a.safetensors": {"size": 4}},
+        "config": {"x": 1},
     }
+    nobody = hub_downloader(answers, **asked, pinned="b")
+    assert (nobody["host"], nobody["files"], len(nobody["problems"])) == (None, {}, 1)

@@ -16,6 +16,7 @@ SETTINGS = {
     "vllm_server_data_parallel_size": 1,
     "vllm_server_expert_parallel": False,
     "vllm_server_extra_args": [],
+    "model_weights_sync": True,
 }
 GPU = {"name": "NVIDIA T4", "memory": 15 << 30, "capability": 7.5, "shared": False}
 CONFIG = {
@@ -27,13 +28,17 @@ CONFIG = {
 }
 
 
-def judged(nodes: dict[str, Any], **arguments: Any) -> list[str]:
+def judged(nodes: dict[str, Any], sync: bool = True, **arguments: Any) -> list[str]:
     return preflight_problems.preflight_problems(
         nodes,
         head="node0",
         image="i",
         model="/models/tiny",
-        settings={**SETTINGS, "vllm_server_tensor_parallel_size": 2},
+        settings={
+            **SETTINGS,
+            "vllm_server_tensor_parallel_size": 2,
+            "model_weights_sync": sync,
+        },
         gpus={"node0": 1, "node1": 1},
         ports={
             "node0": {"6379": ["the Ray head", "ray_node_port"]},
@@ -60,37 +65,45 @@ def test_weights_are_judged_where_they_exist_and_unless_skipped() -> None:
     }
     cut = test_weights.own(broken={"model.safetensors": [5, 4]})
     weights = {"node0": cut, "node1": {"exists": False}}
-    assert judged(nodes, weights=weights) == [
+    assert judged(nodes, sync=False, weights=weights) == [
         "node1: model path /models/tiny does not exist; expected the weights there on every host, copy "
         "them to node1 or correct vllm_server_model",
         "node0: /models/tiny/model.safetensors is damaged: expected 5 bytes by its header, got 4 bytes; copy "
         "it to node0 again",
     ]
-    assert judged(nodes, weights=weights, skip=["weights"]) == []
+    assert judged(nodes, sync=False, weights=weights, skip=["weights"]) == []
+
+
+def test_a_deployment_that_brings_the_weights_judges_with_its_plan() -> None:
+    nodes = {"node0": test_preflight.node(), "node1": test_preflight.node()}
+    weights = {"node0": test_weights.own(), "node1": {"exists": False}}
+    assert judged(nodes, weights=weights, transfer={"problems": []}) == []
+    assert judged(nodes, weights=weights, transfer={"problems": ["no room"]}) == ["no room"]
+    assert judged(nodes, transfer={"problems": ["no room"]}, skip=["weights"]) == []
 
 
 def with_gpus(**changes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two hosts with a small GPU each, and what they have of a large model."""
+    """Return two hosts with a small GPU each, and what is known of a large model."""
     node = test_preflight.node(gpus={"found": [GPU], "reason": None})
     files = {
-        "config.json": {"size": 2, "hash": "a"},
-        "model.safetensors": {"size": 141_000_000_000, "hash": "b"},
+        "config.json": {"size": 2},
+        "model.safetensors": {"size": 141_000_000_000},
     }
-    own = test_weights.own(files=files, config={**CONFIG, **changes})
-    return {"node0": node, "node1": node}, {"node0": own, "node1": own}
+    model = {"files": files, "config": {**CONFIG, **changes}}
+    return {"node0": node, "node1": node}, {"problems": [], "model": model}
 
 
 def test_a_model_that_cannot_fit_is_refused_unless_skipped() -> None:
-    nodes, weights = with_gpus()
-    said = judged(nodes, weights=weights)
+    nodes, transfer = with_gpus()
+    said = judged(nodes, transfer=transfer)
     assert len(said) == 1
     assert said[0].startswith("node0: /models/tiny needs 75.8 GiB on each GPU ")
-    assert judged(nodes, weights=weights, skip=["fit"]) == []
+    assert judged(nodes, transfer=transfer, skip=["fit"]) == []
 
 
 def test_a_quantisation_that_the_gpus_are_too_old_for() -> None:
-    nodes, weights = with_gpus(quantization_config={"quant_method": "mxfp4"})
-    assert judged(nodes, weights=weights)[:2] == [
+    nodes, transfer = with_gpus(quantization_config={"quant_method": "mxfp4"})
+    assert judged(nodes, transfer=transfer)[:2] == [
         f"{host}: the quantisation mxfp4 of /models/tiny needs compute capability 8.0 or newer, got 7.5 "
         "(NVIDIA T4); choose another checkpoint, or another GPU"
         for host in ("node0", "node1")
@@ -98,8 +111,8 @@ def test_a_quantisation_that_the_gpus_are_too_old_for() -> None:
 
 
 def test_a_size_that_cannot_be_is_said_alone() -> None:
-    nodes, weights = with_gpus(num_attention_heads=63)
-    assert judged(nodes, weights=weights) == [
+    nodes, transfer = with_gpus(num_attention_heads=63)
+    assert judged(nodes, transfer=transfer) == [
         "node0: tensor parallel 2 does not divide the 63 attention heads of unknown; set "
         "vllm_server_tensor_parallel_size to 1 or 3"
     ]

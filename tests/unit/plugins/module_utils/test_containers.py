@@ -88,6 +88,14 @@ def test_a_model_of_the_hub_gets_the_cache_of_the_host() -> None:
     found = options(model="Qwen/Qwen3.5-122B-A10B-FP8", mounts=("/data:/data:ro",))
     assert found["volumes"][-2:] == ["~/.cache/huggingface:/samewire-hub:rw", "/data:/data:ro"]
     assert found["env"]["HF_HOME"] == "/samewire-hub"
+    assert "HF_HUB_OFFLINE" not in found["env"]
+
+
+def test_nobody_asks_the_hub_for_what_is_there_unless_told_to() -> None:
+    assert options(model="o/m", offline=True)["env"]["HF_HUB_OFFLINE"] == "1"
+    asks = options(model="o/m", offline=True, environment={"HF_HUB_OFFLINE": "0"})
+    assert asks["env"]["HF_HUB_OFFLINE"] == "0"
+    assert "HF_HUB_OFFLINE" not in options(offline=True)["env"]
 
 
 def test_programs_are_named_only_when_the_user_does() -> None:

@@ -311,7 +311,7 @@ def judged(
         "vllm_server_extra_args": arguments.split(),
     }
     nodes = {"node0": {"gpus": {"found": gpus, "reason": None}}}
-    return _fit.deployment(variables, {"node0": 1}, "node0", nodes, {"node0": own})
+    return _fit.deployment(variables, {"node0": 1}, "node0", nodes, own)
 
 
 def test_what_the_hosts_have_found_becomes_a_judgement() -> None:

@@ -10,11 +10,16 @@ import pytest
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _hub
 
-ANSWERED = {"status": 401}
-SILENT = {
-    "status": -1,
-    "msg": "Status code was -1 and not [200]: Request failed: <urlopen error [Errno 111] Connection refused>",
+LISTED = {
+    "sha": "c0ffee",
+    "siblings": [
+        {"rfilename": "config.json", "size": 2},
+        {"rfilename": "m.safetensors", "size": 9},
+    ],
 }
+ANSWERED = _hub.answer(200, "", "", LISTED)
+SILENT = _hub.answer(-1, "[Errno 111] Connection refused", "", None)
+ASKED = _hub.Asked("o/m", "https://hub")
 
 
 @pytest.mark.parametrize(
@@ -32,16 +37,30 @@ def test_the_revision_of_the_arguments(arguments: list[str], expected: str) -> N
     assert _hub.revision(arguments) == expected
 
 
+def test_what_an_answer_says() -> None:
+    assert ANSWERED == {
+        "status": 200,
+        "reason": "",
+        "code": "",
+        "commit": "c0ffee",
+        "files": {"config.json": {"size": 2}, "m.safetensors": {"size": 9}},
+        "config": None,
+    }
+    assert SILENT["files"] == {}
+
+
 def test_the_head_downloads_where_it_reaches_the_hub() -> None:
     answers = {"a": ANSWERED, "head": ANSWERED}
-    assert _hub.downloader(answers, "o/m", "https://hub", "head") == ("head", [])
-    assert _hub.downloader({**answers, "head": SILENT}, "o/m", "https://hub", "head") == ("a", [])
-    assert _hub.downloader(answers, "o/m", "https://hub", "head", "a") == ("a", [])
+    assert _hub.downloader(answers, ASKED, "head") == ("head", [])
+    assert _hub.downloader({**answers, "head": SILENT}, ASKED, "head") == ("a", [])
+    assert _hub.downloader(answers, ASKED, "head", "a") == ("a", [])
+    broken = _hub.answer(502, "", "", None)
+    assert _hub.downloader({**answers, "head": broken}, ASKED, "head") == ("a", [])
 
 
 def test_nobody_reaches_the_hub() -> None:
-    answers = {"a": SILENT, "head": {"failed": True}}
-    assert _hub.downloader(answers, "o/m", "https://hub", "head") == (
+    answers = {"a": SILENT, "head": {**SILENT, "reason": ""}}
+    assert _hub.downloader(answers, ASKED, "head") == (
         None,
         [
             "no host has o/m, and the hub at https://hub is not reached (head: no answer, a: [Errno 111] "
@@ -52,10 +71,68 @@ def test_nobody_reaches_the_hub() -> None:
 
 
 def test_a_pinned_host_that_is_none() -> None:
-    assert _hub.downloader({"a": ANSWERED}, "o/m", "https://hub", "a", "b") == (
+    assert _hub.downloader({"a": ANSWERED}, ASKED, "a", "b") == (
         None,
         ["model_weights_downloader is b, expected one of a; correct it in the inventory"],
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "token", "sentence"),
+    [
+        (
+            401,
+            "GatedRepo",
+            False,
+            "a: o/m is gated, expected a token of an account that was granted access at https://hub/o/m, "
+            "got no token; set vllm_server_hf_token",
+        ),
+        (
+            401,
+            "",
+            True,
+            "a: the hub at https://hub has no model o/m, or shows it only to others, got a token without "
+            "it; correct vllm_server_model or set vllm_server_hf_token",
+        ),
+        (
+            404,
+            "RevisionNotFound",
+            False,
+            "a: o/m has no revision main; correct --revision in vllm_server_extra_args",
+        ),
+        (
+            503,
+            "",
+            False,
+            "a: the hub at https://hub answers 503 for o/m (why), expected its files; run again later, or "
+            "set HF_ENDPOINT in ray_node_environment to another hub",
+        ),
+        (
+            200,
+            "",
+            False,
+            "a: o/m has no weights at https://hub, expected files that end in .safetensors, .bin, .pt, "
+            ".gguf; correct vllm_server_model or --revision in vllm_server_extra_args",
+        ),
+    ],
+)
+def test_what_a_hub_refuses(status: int, code: str, token: bool, sentence: str) -> None:
+    got = _hub.answer(status, "why", code, None)
+    asked = _hub.Asked("o/m", "https://hub", token=token)
+    assert _hub.downloader({"a": got}, asked, "a") == ("a", [sentence])
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["a.safetensors", "a.bin", "config.json"], ["a.safetensors", "config.json"]),
+        (["a.bin", "original/a.safetensors"], ["a.bin"]),
+    ],
+)
+def test_other_formats_are_left_where_there_are_safetensors(
+    names: list[str], kept: list[str]
+) -> None:
+    assert list(_hub.wanted(dict.fromkeys(names), ["original/*"])) == kept
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,14 @@ def test_a_gate_that_is_skipped(gate: str, changes: dict[str, Any]) -> None:
     assert _preflight.problems(nodes, replace(DESIRE, skip=frozenset({gate}))) == []
 
 
+def test_a_preset_may_ask_for_more_shared_memory() -> None:
+    desire = replace(DESIRE, shm={"node1": 3 << 30})
+    said = _preflight.problems({"node0": node(), "node1": node()}, desire)
+    assert [each.partition(" for ")[0] for each in said] == [
+        "node1: /dev/shm has 2,048 MiB, expected at least 3,072 MiB"
+    ]
+
+
 def test_a_host_that_does_not_say_the_size_of_its_shared_memory() -> None:
     assert _preflight.problems({"node0": node(shm=None), "node1": node()}, DESIRE) == []
 

@@ -103,6 +103,7 @@ def test_the_record() -> None:
         gpus=GPUS,
         versions={"ray": "2.60.0"},
         completion={"prompt": "a", "text": "b"},
+        presets={"spark0": "dgx-spark", "spark1": "generic"},
         proven_at="2026-01-01T00:00:00Z",
     )
     assert found == {
@@ -122,12 +123,14 @@ def test_the_record() -> None:
                 "address": "192.168.200.12",
                 "interface": "enp1s0f0np0",
                 "gpus": 1,
+                "preset": "dgx-spark",
             },
             "spark1": {
                 "role": "worker",
                 "address": "192.168.200.13",
                 "interface": "enp1s0f1np1",
                 "gpus": 1,
+                "preset": "generic",
             },
         },
         "image": {"reference": "vllm:1", "digest": "sha256:1"},

@@ -121,3 +121,36 @@ def test_the_size_by_the_header() -> None:
 def test_what_is_no_header(header: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         _weights.safetensors_size(header)
+
+
+MOUNTS = """\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+31 22 0:44 / /models rw,relatime shared:2 - nfs4 server:/export/models rw,vers=4.2
+32 22 0:45 /sub /data rw - lustre 10.0.0.1@o2ib:/fs rw
+33 31 8:2 / /models/local rw - xfs /dev/sdb1 rw
+34 22 0:46 / /shadow rw - nfs4 server:/shadow rw
+35 22 8:3 / /shadow rw - ext4 /dev/sdc1 rw
+36 22 0:47 / /shared rw - 9p shared rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/models/m", "nfs4 server:/export/models/m"),
+        ("/models", "nfs4 server:/export/models"),
+        ("/data/m", "lustre 10.0.0.1@o2ib:/fs/sub/m"),
+        ("/models/local/m", None),
+        ("/models2/m", None),
+        ("/srv/m", None),
+        ("/shadow/m", None),
+        ("/shared/m", None),
+    ],
+)
+def test_a_place_on_a_network_file_system(path: str, place: str | None) -> None:
+    assert _weights.network_mount(MOUNTS, path) == place
+
+
+def test_a_network_file_system_at_the_root() -> None:
+    assert _weights.network_mount("22 1 0:3 / / rw - nfs s:/root rw\n", "/m") == "nfs s:/root/m"
+    assert _weights.network_mount("", "/m") is None

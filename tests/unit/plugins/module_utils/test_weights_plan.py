@@ -12,10 +12,10 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _weights_plan
 
 MODEL = "/models/m"
 FILES = {
-    "config.json": {"size": 10, "hash": "c" * 64},
-    "model.safetensors": {"size": 4_000_000_000, "hash": "d" * 64},
+    "config.json": {"size": 10, "hash": "c" * 64, "full": "c" * 64},
+    "model.safetensors": {"size": 4_000_000_000, "hash": "d" * 64, "full": "e" * 64},
 }
-ROOM = {"staged": 0, "free": 10_000_000_000, "writable": True, "rsync": True}
+ROOM = {"staged": 0, "free": 10_000_000_000, "writable": True, "rsync": True, "mount": None}
 NONE = {"exists": False, **ROOM}
 
 
@@ -50,7 +50,7 @@ def test_the_head_sends_to_those_that_lack_something() -> None:
 
 
 def test_who_has_most_of_what_is_read_sends() -> None:
-    more = {**FILES, "tokenizer.json": {"size": 5, "hash": "f" * 64}}
+    more = {**FILES, "tokenizer.json": {"size": 5, "hash": "f" * 64, "full": "f" * 64}}
     decided = plan(head=has(), a=has(more), b=has({**FILES, "README.md": FILES["config.json"]}))
     assert decided.source == "a"
     assert list(decided.receivers["head"].files) == ["tokenizer.json"]
@@ -85,17 +85,19 @@ def test_nobody_has_it_whole() -> None:
 
 
 def test_a_blob_that_is_not_what_its_name_says() -> None:
-    assert problems(model="o/m", head=has(corrupt={"blobs/aa": ["aa", "bb"]})) == [
-        "head: /models/m/blobs/aa is damaged: expected SHA-256 aa by its name, got bb; remove it with: rm "
-        "/models/m/blobs/aa on head, and run again"
-    ]
+    damaged = has(corrupt={"blobs/aa": ["aa", "bb"]})
+    sentence = "head: /models/m/blobs/aa is damaged: expected SHA-256 aa by its name, got bb; "
+    assert plan(model="o/m", head=damaged).flaws[0].startswith(sentence)
+    # The hub gives it anew, or another host does.
+    assert problems(model="o/m", head=damaged) == []
+    assert plan(model="o/m", head=damaged, a=has()).source == "a"
 
 
 def test_a_link_that_the_containers_do_not_see() -> None:
     assert problems(head=has(outside={"a.bin": "/data/a.bin"})) == [
         "head: /models/m/a.bin is a link to /data/a.bin, which the containers do not see, expected a file "
         "within /models/m; put the file itself there with: cp --remove-destination /data/a.bin "
-        "/models/m/a.bin on head"
+        "/models/m/a.bin on head, or, where ray_node_mounts lets them see it, set model_weights_sync: false"
     ]
 
 
@@ -153,16 +155,95 @@ def test_weights_that_would_be_loaded_too() -> None:
     )
 
 
-def test_what_a_receiver_lacks() -> None:
-    assert problems(
-        head=has(), a={**NONE, "rsync": False, "writable": False, "free": 5_000_000}
-    ) == [
+RECEIVERS = [
+    (
+        {"rsync": False, "writable": False, "free": 5_000_000},
         "a: rsync is not installed, expected it for the weights to go over the interconnect; install it "
         "(Debian, Ubuntu: apt install rsync) on a",
+    ),
+    (
+        {"writable": False, "free": 5_000_000},
         "a: /models/m cannot be written, expected a place for the weights that this user may write; set "
         "ansible_become: true, or correct the permissions on a",
+    ),
+    (
+        {"free": 5_000_000},
         "a: /models/m needs 4.0 GB more, got 5.0 MB free on its disk; make room on a",
-    ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("lacks", "sentence"), RECEIVERS)
+def test_what_a_receiver_lacks_is_one_sentence(lacks: dict[str, Any], sentence: str) -> None:
+    assert problems(head=has(), a={**NONE, **lacks}) == [sentence]
+
+
+DOWNLOAD = {
+    "host": "head",
+    "problems": [],
+    "exclude": [],
+    "files": {"config.json": {"size": 10}, "m.safetensors": {"size": 4_000_000_000}},
+    "config": {"hidden_size": 1},
+}
+
+
+def from_hub(download: dict[str, Any] | None = None, **found: Any) -> _weights_plan.WeightsPlan:
+    return _weights_plan.from_hub(
+        plan(model="o/m", **found), found, MODEL, {**DOWNLOAD, **(download or {})}
+    )
+
+
+@pytest.mark.parametrize(("lacks", "sentence"), RECEIVERS)
+def test_a_download_needs_what_a_transfer_needs(lacks: dict[str, Any], sentence: str) -> None:
+    decided = from_hub(head=NONE, a={**NONE, **lacks})
+    assert (decided.source, decided.size, decided.problems) == (None, 4_000_000_010, [sentence])
+
+
+def test_a_download_that_nobody_else_needs() -> None:
+    bare = {**NONE, "rsync": False}
+    assert from_hub(head=bare).problems == []
+    shared = {**bare, "mount": "nfs4 server:/home/hub"}
+    assert from_hub(head=shared, a=shared).problems == []
+    assert len(from_hub(head=shared, a=bare).problems) == 2
+
+
+def test_what_a_hub_says_counts_first_and_its_sizes_are_kept() -> None:
+    decided = from_hub({"problems": ["no"]}, head={**NONE, "free": 0})
+    assert (decided.problems, decided.settled) == (["no"], False)
+    assert decided.model == {"config": {"hidden_size": 1}, "files": DOWNLOAD["files"]}
+    damaged = has(corrupt={"blobs/aa": ["aa", "bb"]})
+    assert from_hub(head=damaged).flaws == plan(model="o/m", head=damaged).flaws != ()
+
+
+def unhashed(**more: Any) -> dict[str, Any]:
+    """Return a host that has hashed samples only."""
+    return has({name: {**entry, "full": None} for name, entry in FILES.items()}, **more)
+
+
+def test_nothing_is_to_be_done() -> None:
+    assert plan(head=has(), a=has()).settled
+    assert not plan(head=has(), a=NONE).settled
+    assert not plan(head=has(), a=unhashed()).settled
+    # Alone there is nobody to compare with.
+    assert plan(head=unhashed()).settled
+    other = {**FILES, "model.safetensors": {**FILES["model.safetensors"], "full": "f" * 64}}
+    assert not plan(head=has(), a=has(other)).settled
+    mount = "nfs4 server:/models/m"
+    assert plan(head=unhashed(mount=mount), a=unhashed(mount=mount)).settled
+    assert not plan(head=unhashed(mount=mount), a=unhashed(mount="nfs4 other:/models/m")).settled
+
+
+def test_what_is_known_of_the_model() -> None:
+    files = {
+        "snapshots/c/m.bin": {"size": 0, "hash": "-> ../../blobs/b", "full": "-> ../../blobs/b"},
+        "blobs/b": {"size": 7, "hash": "a" * 64, "full": None},
+        "snapshots/c/config.json": FILES["config.json"],
+    }
+    decided = plan(model="o/m", head=has(files, base="snapshots/c/", config={"x": 1}), a=NONE)
+    assert decided.model == {
+        "config": {"x": 1},
+        "files": {"m.bin": {"size": 7}, "config.json": {"size": 10}},
+    }
 
 
 def test_what_has_arrived_needs_no_room() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.samewire.vllm.plugins.module_utils._weights_hashes import Hashes
 from ansible_collections.samewire.vllm.plugins.modules import weights_info
 from tests.unit.modules import run_module
 
@@ -30,26 +31,30 @@ def model(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-def read(path: pathlib.Path) -> dict[str, Any]:
-    found = run_module("weights_info", path=str(path))
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def read(path: pathlib.Path, **more: Any) -> dict[str, Any]:
+    found = run_module("weights_info", path=str(path), **more)
     assert found["changed"] is False
     return dict(found["weights"])
 
 
 def test_a_whole_model(model: pathlib.Path) -> None:
-    shard = safetensors(100)
-    assert read(model) == {
-        "exists": True,
-        "folder": True,
-        "reason": None,
-        "files": {
-            "config.json": {"size": 2, "hash": hashlib.sha256(b"{}").hexdigest()},
-            "model-1.safetensors": {"size": len(shard), "hash": hashlib.sha256(shard).hexdigest()},
-        },
-        "missing": {},
-        "broken": {},
-        "config": {},
+    contents = {
+        "README.md": b"a model",
+        "config.json": b"{}",
+        "model-1.safetensors": safetensors(100),
     }
+    found = read(model)
+    assert found["files"] == {
+        name: {"size": len(content), "hash": sha256(content), "full": sha256(content)}
+        for name, content in contents.items()
+    }
+    assert (found["folder"], found["reason"], found["config"]) == (True, None, {})
+    assert (found["missing"], found["broken"], found["mount"]) == ({}, {}, None)
+    assert found["account"] == f"{os.geteuid()}:{os.getegid()}"
 
 
 def test_what_config_json_says_of_sizes(model: pathlib.Path) -> None:
@@ -62,7 +67,7 @@ def test_what_config_json_says_of_sizes(model: pathlib.Path) -> None:
 
 
 def test_no_model(tmp_path: pathlib.Path) -> None:
-    assert read(tmp_path / "absent") == {"exists": False}
+    assert read(tmp_path / "absent")["exists"] is False
 
 
 def test_one_file(model: pathlib.Path) -> None:
@@ -99,13 +104,25 @@ def test_a_large_file_is_sampled_at_its_start_middle_and_end(
     file = model / "model.bin"
     with file.open("wb") as stream:
         stream.truncate(40 << 20)
-    before = weights_info.read(str(model))["files"]["model.bin"]
+    before = read(model)["files"]["model.bin"]
     with file.open("r+b") as stream:
         stream.seek(place, os.SEEK_END if place < 0 else os.SEEK_SET)
         stream.write(b"x")
-    after = weights_info.read(str(model))["files"]["model.bin"]
-    assert before["size"] == after["size"] == 40 << 20
+    after = read(model)["files"]["model.bin"]
+    assert (before["size"], before["full"]) == (after["size"], after["full"]) == (40 << 20, None)
     assert before["hash"] != after["hash"]
+
+
+def test_a_large_file_that_was_hashed_once_is_known(model: pathlib.Path) -> None:
+    file, kept = model / "model.bin", model / "own" / "hashes.json"
+    file.write_bytes(bytes(17 << 20))
+    assert read(model, hashes=str(kept))["files"]["model.bin"]["full"] is None
+    assert not kept.exists()
+    whole = read(model, hashes=str(kept), whole=True)["files"]["model.bin"]
+    again = read(model, hashes=str(kept))["files"]["model.bin"]
+    assert again["full"] == whole["full"] == whole["hash"] == sha256(bytes(17 << 20))
+    os.utime(file, ns=(1, 1))
+    assert read(model, hashes=str(kept))["files"]["model.bin"]["full"] is None
 
 
 def test_a_folder_that_may_not_be_read(
@@ -114,5 +131,6 @@ def test_a_folder_that_may_not_be_read(
     def refuse(path: str) -> list[str]:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(os, "listdir", refuse)
-    assert weights_info.read(str(model))["reason"] == f"[Errno 13] Permission denied: '{model}'"
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = weights_info.read(str(model), "", [], Hashes(), whole=False)
+    assert found["reason"] == f"[Errno 13] Permission denied: '{model}'"

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -13,11 +12,15 @@ from typing import Any
 import pytest
 
 from tests.unit.modules import run_module
-from tests.unit.plugins.modules.test_weights_info import safetensors
+from tests.unit.plugins.modules.test_weights_info import safetensors, sha256
 
 
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def entry(content: bytes) -> dict[str, Any]:
+    return {"size": len(content), "hash": sha256(content), "full": sha256(content)}
+
+
+def link(target: str) -> dict[str, Any]:
+    return {"size": 0, "hash": f"-> {target}", "full": f"-> {target}"}
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def test_files_below_are_read_and_hidden_ones_are_not(model: Path) -> None:
     found = read(model, exclude=["original/*"])
     assert sorted(found["files"]) == ["config.json", "model-1.safetensors", "sub/a.txt"]
     shard = safetensors(100)
-    assert found["files"]["model-1.safetensors"] == {"size": len(shard), "hash": sha256(shard)}
+    assert found["files"]["model-1.safetensors"] == entry(shard)
     assert (found["folder"], found["staged"], found["writable"]) == (True, 0, True)
     assert found["free"] > 0
 
@@ -81,7 +84,7 @@ def test_links(model: Path) -> None:
     (model / "outside.bin").symlink_to("/etc/hostname")
     (model / "gone.bin").symlink_to("nowhere")
     found = read(model)
-    assert found["files"]["inside.bin"] == {"size": 0, "hash": "-> sub/a.txt"}
+    assert found["files"]["inside.bin"] == link("sub/a.txt")
     assert found["outside"] == {"outside.bin": "/etc/hostname"}
     assert "gone.bin" not in found["files"]
 
@@ -118,9 +121,9 @@ def test_a_snapshot_of_the_hub(tmp_path: Path) -> None:
     blob = sha256(safetensors(50))
     found = read(folder, revision="main")
     assert found["files"] == {
-        "refs/main": {"size": 3, "hash": sha256(b"abc")},
-        "snapshots/abc/m.safetensors": {"size": 0, "hash": f"-> ../../blobs/{blob}"},
-        f"blobs/{blob}": {"size": len(safetensors(50)), "hash": blob},
+        "refs/main": entry(b"abc"),
+        "snapshots/abc/m.safetensors": link(f"../../blobs/{blob}"),
+        f"blobs/{blob}": entry(safetensors(50)),
     }
     assert (found["base"], found["corrupt"], found["broken"]) == ("snapshots/abc/", {}, {})
     assert "refs/main" not in read(folder, revision="abc")["files"]
