@@ -131,7 +131,7 @@ def _chat(
     file = record.key_file(folder)
     key = file.read_text(encoding="utf-8") if file and api_key is None else api_key
     try:
-        typer.echo(ask(deployed, prompt, key))
+        typer.echo(ask(deployed, prompt, key, record.certificate_file(folder)))
     except ChatError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(ExitCode.FAILED) from None
@@ -159,6 +159,7 @@ def _show(deployment: Deployment, *, check: bool) -> None:
                 deployed,
                 deployment.folder / "record.json",
                 record.key_file(deployment.folder),
+                record.certificate_file(deployment.folder),
                 new_key=deployment.new_key,
             )
         console.print(f"{deployment.cluster}: done in {took}, {progress.changed} changed.")

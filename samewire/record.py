@@ -72,12 +72,15 @@ class Record:
             key = missing.args[0]
             raise RecordError(f"{source}: the key {key} is missing; deploy again.") from None
 
-    def curl(self, key_file: Path | None = None) -> str:
-        """Return a command that asks the deployment for a completion; key_file holds the key of its API."""
+    def curl(self, key_file: Path | None = None, certificate: Path | None = None) -> str:
+        """Return a command that asks the deployment for a completion.
+
+        key_file, certificate: the files that hold the key and the certificate of its API.
+        """
         body = json.dumps({"model": self.model, "prompt": self.prompt, "max_tokens": 16})
         return (
-            f"curl -s {self.endpoints['completions']} -H 'Content-Type: application/json' "
-            f"{_authorization(key_file)}-d {shlex.quote(body)}"
+            f"curl -s {_trust(certificate)}{self.endpoints['completions']} "
+            f"-H 'Content-Type: application/json' {_authorization(key_file)}-d {shlex.quote(body)}"
         )
 
 
@@ -104,6 +107,16 @@ def key_file(folder: Path) -> Path | None:
     """Return the file that holds the key of a cluster's API, None where it asks for none."""
     file = folder / "api_key"
     return file if file.is_file() else None
+
+
+def certificate_file(folder: Path) -> Path | None:
+    """Return the file that holds the certificate of a cluster's API, None where it speaks plain HTTP."""
+    file = folder / "api.crt"
+    return file if file.is_file() else None
+
+
+def _trust(certificate: Path | None) -> str:
+    return f"--cacert {shlex.quote(str(certificate))} " if certificate else ""
 
 
 def _authorization(key_file: Path | None) -> str:

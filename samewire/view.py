@@ -53,7 +53,13 @@ def watching(console: Console, *, raw: bool, diff: bool) -> Iterator[Watch]:
 
 
 def show_record(
-    console: Console, record: Record, file: Path, key_file: Path | None, *, new_key: bool
+    console: Console,
+    record: Record,
+    file: Path,
+    key_file: Path | None,
+    certificate: Path | None,
+    *,
+    new_key: bool,
 ) -> None:
     """Print what was deployed and how to use it; a key of the API only when it is new."""
     network = f"{record.network} ({'RDMA' if record.transport == 'rdma' else 'TCP sockets'})"
@@ -75,10 +81,12 @@ def show_record(
         rows.append(("API key", str(key_file)))
         if new_key:
             rows.append(("", f"{key_file.read_text(encoding='utf-8')} (new, and shown this once)"))
+    if certificate is not None:
+        rows.append(("Trust", str(certificate)))
     console.print()
     for name, value in rows:
         console.print(f"  {name:<8}{value}")
-    console.print(f"\n  {record.curl(key_file)}\n")
+    console.print(f"\n  {record.curl(key_file, certificate)}\n")
 
 
 def show_findings(console: Console, progress: Progress, log: Path) -> None:

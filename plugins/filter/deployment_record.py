@@ -27,6 +27,10 @@ options:
     description: Port of the API.
     type: int
     required: true
+  api_tls:
+    description: Whether the API speaks TLS.
+    type: bool
+    required: true
   model:
     description: Name of the model, as clients ask for it.
     type: str
@@ -62,7 +66,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: >-
       {{ plan | samewire.vllm.deployment_record(head='spark0', api_host='10.1.230.180', api_port=8000,
-         model='qwen', image=image, gpus=gpus, versions=versions, completion=completion,
+         api_tls=false, model='qwen', image=image, gpus=gpus, versions=versions, completion=completion,
          presets={'spark0': 'dgx-spark', 'spark1': 'dgx-spark'}, proven_at='2026-01-01T00:00:00Z') }}
 """
 

@@ -20,6 +20,10 @@ options:
     description: Port on which it listens.
     type: int
     required: true
+  tls:
+    description: Whether it speaks TLS.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -39,9 +43,9 @@ from typing import Any
 from ansible_collections.samewire.vllm.plugins.module_utils import _server_state
 
 
-def local_url(host: str, port: int) -> str:
+def local_url(host: str, port: int, tls: bool = False) -> str:
     """Return the URL; see `_server_state.local_url`."""
-    return _server_state.local_url(str(host), int(port))
+    return _server_state.local_url(str(host), int(port), tls=tls)
 
 
 class FilterModule:

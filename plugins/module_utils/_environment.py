@@ -124,6 +124,11 @@ def bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
+def url(host: str, port: int, *, tls: bool) -> str:
+    """Return the URL of a server, without a path."""
+    return f"{'https' if tls else 'http'}://{bracketed(host)}:{port}"
+
+
 def _wire(plan: Mapping[str, Any], place: _Place) -> dict[str, str]:
     """The variables that put vLLM, c10d, Gloo, NCCL and UCX on the planned interface."""
     wire = {

@@ -9,9 +9,12 @@ to a shell.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from . import _tls
 
 # The kernel takes no longer argument or variable (MAX_ARG_STRLEN, with its name), and none with a NUL in it.
 _LONGEST = 100_000
@@ -131,6 +134,17 @@ def _keep_no_secret(arguments: list[str]) -> bool:
     return not any(_KEY_OPTION.fullmatch(argument) for argument in arguments)
 
 
+def _are_networks(texts: list[str]) -> bool:
+    try:
+        return all(ipaddress.ip_network(text, strict=False) for text in texts)
+    except ValueError:
+        return False
+
+
+def _are_names(texts: list[str]) -> bool:
+    return all(map(_tls.name, texts))
+
+
 def _is_port_up_to(last: int) -> Callable[[int], bool]:
     return lambda number: 1 <= number <= last
 
@@ -162,8 +176,16 @@ _FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "vllm_server_hf_token": _SECRET_FORM,
     "vllm_server_host": ("an address", _matching(_ADDRESS)),
+    "vllm_server_metrics_clients": (
+        "addresses or networks, as 10.1.2.3 or 10.0.0.0/8",
+        _are_networks,
+    ),
     "vllm_server_model": (f"a model of the hub, or {_PATH}", _is_model),
     "vllm_server_port": ("a port from 1 to 65535", _is_port_up_to(65535)),
+    "vllm_server_tls_names": (
+        "DNS names or addresses, as api.example.org, *.example.org or 10.1.2.3",
+        _are_names,
+    ),
     "vllm_server_served_model_name": (
         "a name without control characters that does not begin with '-'",
         _is_served_name,

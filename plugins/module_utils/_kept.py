@@ -29,5 +29,6 @@ def server_url(command: Sequence[str]) -> str | None:
     given = dict(zip(command, command[1:], strict=False))
     if not given.get("--port", "").isdigit():
         return None
-    url = _server_state.local_url(given.get("--host", "0.0.0.0"), int(given["--port"]))  # noqa: S104
-    return url.replace("http:", "https:", 1) if "--ssl-certfile" in command else url
+    host = given.get("--host", "0.0.0.0")  # noqa: S104
+    tls = "--ssl-certfile" in command
+    return _server_state.local_url(host, int(given["--port"]), tls=tls)

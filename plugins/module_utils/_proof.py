@@ -146,6 +146,7 @@ def record(
     head: str,
     api_host: str,
     api_port: int,
+    api_tls: bool,
     model: str,
     image: Mapping[str, str],
     gpus: Mapping[str, int],
@@ -155,7 +156,7 @@ def record(
     proven_at: str,
 ) -> dict[str, Any]:
     """Return the record of a proven deployment, schema samewire.record/1."""
-    url = f"http://{_environment.bracketed(api_host)}:{api_port}"
+    url = _environment.url(api_host, api_port, tls=api_tls)
     return {
         "schema": RECORD_SCHEMA,
         "cluster": plan["cluster"],

@@ -75,11 +75,11 @@ def pause(lines: Iterable[str]) -> str | None:
     return found[1] if found else None
 
 
-def local_url(host: str, port: int) -> str:
+def local_url(host: str, port: int, *, tls: bool = False) -> str:
     """Return where a server answers on its own host; host: the address on which it listens."""
     address = host.strip("[]")
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
-    return f"http://{_environment.bracketed(address)}:{port}"
+    return _environment.url(address, port, tls=tls)
 
 
 def gpus(text: str) -> list[dict[str, object]]:

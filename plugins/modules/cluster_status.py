@@ -34,7 +34,8 @@ options:
     default: {}
   head:
     description: >-
-      On the head, C(ray_port), the port of Ray's GCS, and C(host) and C(port), where the server listens.
+      On the head, C(ray_port), the port of Ray's GCS, C(host) and C(port), where the server listens, and
+      C(tls), whether it speaks TLS.
     type: dict
 """
 
@@ -67,16 +68,16 @@ import calendar
 import json
 import os
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.parsing.convert_bool import boolean
 
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _engine,
     _kept,
+    _local_api,
     _server_state,
     _sockets,
     _startup,
@@ -84,7 +85,6 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
 
 _LINES = 2000
 _LAST_LINES = 5
-_TIMEOUT = 5
 _NVIDIA_SMI = (
     "--query-gpu=index,name,memory.used,memory.total",
     "--format=csv,noheader,nounits",
@@ -203,19 +203,6 @@ def _members(port: int) -> list[str] | None:
     return sorted(found)
 
 
-def _get(url: str, key: str | None = None) -> tuple[int, str]:
-    """Return status and body; status 0 and the reason where nobody answers."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        request = urllib.request.Request(url, headers=headers)  # noqa: S310
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:  # noqa: S310
-            return response.status, response.read().decode("utf-8", "replace")
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode("utf-8", "replace")
-    except (urllib.error.URLError, OSError) as error:
-        return 0, str(getattr(error, "reason", error))
-
-
 def _key(directory: str) -> str | None:
     try:
         with open(os.path.join(directory, "secrets", "vllm_api_key"), encoding="utf-8") as file:
@@ -225,7 +212,7 @@ def _key(directory: str) -> str | None:
 
 
 def _models(url: str, key: str | None) -> list[str]:
-    status, body = _get(f"{url}/v1/models", key)
+    status, body = _local_api.get(f"{url}/v1/models", key)
     if status != 200:
         return []
     return [str(model["id"]) for model in json.loads(body).get("data", [])]
@@ -236,13 +223,13 @@ def server(url: str, key: str | None, stamped: list[str], begun: str) -> dict[st
 
     stamped: its log, each line after the time that Docker gave it; begun: when its container started.
     """
-    status, body = _get(f"{url}/health")
+    status, body = _local_api.get(f"{url}/health")
     healthy = status == 200
     return {
         "healthy": healthy,
         "answer": f"status {status}" if status else body,
         "models": _models(url, key) if healthy else [],
-        **_server_state.metrics(_get(f"{url}/metrics")[1] if healthy else ""),
+        **_server_state.metrics(_local_api.get(f"{url}/metrics", key)[1] if healthy else ""),
         "last_request": _server_state.last_request(stamped),
         "progress": "ready" if healthy else _startup.follow(_since(stamped, begun)).text(),
     }
@@ -276,7 +263,9 @@ def read(module: AnsibleModule) -> dict[str, Any]:
         node["kept"] = _kept_containers(engine, cluster)
         serving = node["containers"]["vllm"]
         if head and serving and serving["status"] == "running":
-            url = _server_state.local_url(str(head["host"]), int(head["port"]))
+            url = _server_state.local_url(
+                str(head["host"]), int(head["port"]), tls=boolean(head.get("tls", False))
+            )
             stamped = engine.log_tail(f"{cluster}-vllm", _LINES, timestamps=True)
             node["server"] = server(url, _key(directory), stamped, serving["started_at"])
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:

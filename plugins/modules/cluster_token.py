@@ -54,6 +54,8 @@ import secrets
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _secret_file
+
 
 def main() -> None:
     """Run the module."""
@@ -65,21 +67,11 @@ def main() -> None:
         supports_check_mode=True,
     )
     path, value = os.path.abspath(module.params["path"]), module.params["value"]
-    held = None
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            held = file.read().strip()
-    token = value or held or secrets.token_hex(32)
-    changed = token != held or (os.stat(path).st_mode & 0o777) != 0o600
-    if changed and not module.check_mode:
-        temporary = f"{path}.new"
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(token)
-        module.atomic_move(temporary, path)
-        os.chmod(path, 0o600)
+    token = value or _secret_file.read(path) or secrets.token_hex(32)
+    changed = _secret_file.keep(module, path, token)
     # The value is returned outside no_log handling of parameters: the task's no_log hides it.
     module.no_log_values.discard(token)
-    written = "" if changed and module.check_mode else str(os.stat(path).st_mtime_ns)
+    written = "" if changed and module.check_mode else _secret_file.written(path)
     module.exit_json(changed=changed, token=token, written=written)
 
 

@@ -71,36 +71,25 @@ restored:
   elements: str
 """
 
-import ssl
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _kept
+from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _kept, _local_api
 
 # In the order in which they use each other.
 _PARTS = ("vllm", "ray")
-_HEALTH_TIMEOUT = 5
-
-
-def _answers(url: str) -> bool:
-    # The container is on this host; whether its certificate fits its loopback address says nothing.
-    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323
-    try:
-        with urllib.request.urlopen(  # noqa: S310
-            f"{url}/health", timeout=_HEALTH_TIMEOUT, context=context
-        ) as response:
-            return bool(response.status == 200)
-    except OSError:
-        return False
 
 
 def _serves(found: Mapping[str, Any]) -> bool:
     """Return whether a container is a server that answers its health check."""
     url = _kept.server_url(found["Config"].get("Cmd") or [])
-    return bool(found["State"]["Running"]) and url is not None and _answers(url)
+    return (
+        bool(found["State"]["Running"])
+        and url is not None
+        and _local_api.get(f"{url}/health")[0] == 200
+    )
 
 
 class Keeper:

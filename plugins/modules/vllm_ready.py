@@ -43,6 +43,10 @@ options:
     description: How often Docker had restarted the container before; a further restart is a failure.
     type: int
     default: 0
+  guarded:
+    description: Whether the server must ask for its key on every path; one that does not is a failure.
+    type: bool
+    default: false
   known:
     description: Progress that the caller knows; the module returns as soon as there is other.
     type: str
@@ -98,8 +102,6 @@ log:
 """
 
 import time
-import urllib.error
-import urllib.request
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -107,6 +109,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _diagnosis,
     _engine,
+    _local_api,
     _log_events,
     _signatures,
     _startup,
@@ -115,14 +118,6 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
 _PAUSE = 0.5
 _LINES = 5000
 _SHOWN = 15
-
-
-def _healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as response:  # noqa: S310
-            return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 def _gave_up(name: str, state: dict[str, Any] | None, restarts: int) -> str:
@@ -145,10 +140,25 @@ def _certain(findings: list[_diagnosis.Finding]) -> bool:
     )
 
 
-def look(engine: _engine.Engine, name: str, url: str, restarts: int = 0) -> dict[str, Any]:
+def _open_door(url: str) -> str:
+    """Return that a server answers without its key, empty where it refuses, or is gone."""
+    status, _ = _local_api.get(f"{url}/samewire")
+    if status in (0, 401):
+        return ""
+    return (
+        f"its API answers without the key (status {status} for a path that does not exist, expected 401): "
+        "the image's vLLM does not load --middleware; use another image, or set "
+        "vllm_server_require_api_key: false where everybody who reaches the port may use it"
+    )
+
+
+def look(
+    engine: _engine.Engine, name: str, url: str, restarts: int = 0, *, guarded: bool = False
+) -> dict[str, Any]:
     """Return what is to be seen of a start right now; restarts: those of before."""
-    if _healthy(url):
-        return _result(_startup.Progress(phase="ready"), ready=True)
+    if _local_api.get(f"{url}/health")[0] == 200:
+        problem = _open_door(url) if guarded else ""
+        return _result(_startup.Progress(phase="ready"), ready=not problem, problem=problem)
     gave_up = _gave_up(name, engine.container(name), restarts)
     lines = engine.log_tail(name, _LINES) if gave_up != f"there is no container {name}" else []
     diagnosis = _diagnosis.Diagnosis()
@@ -189,6 +199,7 @@ def main() -> None:
             "timeout": {"type": "int", "default": 1800},
             "stall_timeout": {"type": "int", "default": 600},
             "restarts": {"type": "int", "default": 0},
+            "guarded": {"type": "bool", "default": False},
             "known": {"type": "str", "default": ""},
             "seconds": {"type": "float", "default": 5.0},
         },
@@ -203,6 +214,7 @@ def main() -> None:
                 module.params["container"],
                 module.params["url"].rstrip("/"),
                 module.params["restarts"],
+                guarded=module.params["guarded"],
             )
             news = seen["ready"] or seen["problem"] or seen["progress"] != module.params["known"]
             if news or time.monotonic() > end:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +16,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _certificate
 from samewire import cli, locate
+from tests.unit.certificates import NOW, issued
 
 
 def call(*arguments: str) -> tuple[int, str]:
@@ -175,6 +178,68 @@ def test_chat_with_nobody(chat: Any) -> None:
         1,
         "example does not answer: expected a server at http://127.0.0.1:1/v1, got ConnectionError; "
         "deploy it again, or look at the logs of its containers.\n",
+    )
+
+
+@pytest.fixture
+def tls(url: str, tmp_path: Path) -> Any:
+    """Return a function that makes the server speak TLS with the first certificate, and keeps the second."""
+
+    def speak(served: tuple[str, str], kept: str | None) -> str:
+        folder = tmp_path / ".samewire" / "clusters" / "example"
+        folder.mkdir(parents=True)
+        if kept is not None:
+            (folder / "api.crt").write_text(kept, encoding="utf-8")
+        for name, text in zip(("crt", "key"), served, strict=True):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tmp_path / "crt", tmp_path / "key")
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"https://localhost:{server.server_port}/v1/chat/completions"
+
+    servers: list[ThreadingHTTPServer] = []
+    yield speak
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+RIGHT, OTHER, ELSEWHERE = (issued(name) for name in ("localhost", "localhost", "api.example.org"))
+
+
+def test_chat_trusts_the_certificate_of_the_deployment(chat: Any, tls: Any) -> None:
+    made = _certificate.make("example", ["localhost"], NOW)
+    assert chat(tls(made, made[0]), "--api-key", "right") == (0, "tiny: Hello\n")
+
+
+def test_chat_trusts_one_whose_issuer_is_not_known(chat: Any, tls: Any) -> None:
+    assert chat(tls(RIGHT, RIGHT[0]), "--api-key", "right") == (0, "tiny: Hello\n")
+
+
+@pytest.mark.parametrize(
+    ("served", "kept", "reason"),
+    [
+        (RIGHT, OTHER[0], "unable to get local issuer certificate"),
+        (RIGHT, None, "unable to get local issuer certificate"),
+        (
+            ELSEWHERE,
+            ELSEWHERE[0],
+            "Hostname mismatch, certificate is not valid for 'localhost'",
+        ),
+    ],
+)
+def test_chat_with_somebody_else(
+    chat: Any, tls: Any, tmp_path: Path, served: Any, kept: str | None, reason: str
+) -> None:
+    url = tls(served, kept)
+    expected = f"the certificate in {tmp_path}/.samewire/clusters/example/api.crt"
+    assert chat(url, "--api-key", "right") == (
+        1,
+        f"example cannot be trusted: expected {expected if kept else 'one the system trusts'} from {url}, "
+        f"got another ({reason}); deploy it again from here, or see who answers there.\n",
     )
 
 

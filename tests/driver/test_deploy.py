@@ -129,6 +129,15 @@ def test_the_key_of_the_api_is_shown_when_it_is_new(
     assert KEYED.format(new=new) in plain(deploy("done")[1])
 
 
+def test_the_certificate_of_the_api_is_named(deploy: Deploy, plain: Plain, tmp_path: Path) -> None:
+    folder = tmp_path / ".samewire" / "clusters" / "example"
+    folder.mkdir(parents=True)
+    (folder / "api.crt").write_text("PEM", encoding="utf-8")
+    text = plain(deploy("done")[1])
+    assert "\n  Trust   HOME/.samewire/clusters/example/api.crt\n" in text
+    assert "\n  curl -s --cacert HOME/.samewire/clusters/example/api.crt http" in text
+
+
 def _with_artifacts(deployment: Deployment, artifacts: dict[str, str]) -> Deployment:
     ended = deployment.ended
     return replace(

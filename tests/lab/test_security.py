@@ -9,10 +9,13 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
 from samewire_lab.spec import HOSTS
+from tests.lab.driver import CLUSTER
 from tests.lab.shell import on
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -70,3 +73,57 @@ def test_a_container_may_do_no_more_than_it_must(container: str) -> None:
         f"docker exec {container} grep -E '^(CapBnd|NoNewPrivs)' /proc/self/status"
     )
     assert seen.split() == ["CapBnd:", "0000000000000002", "NoNewPrivs:", "1"]
+
+
+API = f"http://{HOSTS[0].management_address}:8000"
+OPEN = ("/health", "/ping")
+# As vLLM 0.32 lists them in /openapi.json for a model that generates, and what others serve.
+CLOSED = (
+    *("/metrics", "/metrics/", "/v1/models", "/v1/completions", "/v1/chat/completions"),
+    *("/invocations", "/inference/v1/generate", "/tokenize", "/detokenize", "/score", "/rerank"),
+    *("/pooling", "/classify", "/embed", "/load", "/version", "/server_info", "/is_sleeping"),
+    *("/docs", "/redoc", "/openapi.json", "/", "/nothing", "//metrics", "/health/../metrics"),
+)
+
+
+def ask(path: str, key: str | None, method: str = "GET") -> int:
+    """Return the status of an answer to this machine, which is on the management side."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(f"{API}{path}", headers=headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("path", CLOSED)
+def test_no_path_is_open_beside_the_key(path: str, method: str) -> None:
+    assert ask(path, None, method) == 401
+    assert ask(path, "another", method) == 401
+    assert ask(path, (CLUSTER / "api_key").read_text(encoding="utf-8"), method) != 401
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_whether_the_server_lives_is_no_secret(path: str) -> None:
+    assert ask(path, None) == 200
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", HOSTS[0].management_address])
+def test_the_head_itself_reads_the_metrics(address: str) -> None:
+    asked = "curl -s -o /dev/null -w '%{http_code}'"
+    assert on("node0").read(f"{asked} http://{address}:8000/metrics") == "200"
+    assert on("node0").read(f"{asked} http://{address}:8000/tokenize") == "401"
+
+
+def test_workers_do_not_see_the_guard() -> None:
+    """It is on the path of the server alone."""
+    seen = "tr '\\0' '\\n' < /proc/%s/environ | grep -c ^PYTHONPATH=.*/samewire/server"
+    for host in HOSTS:
+        pids = on(host.name).read(
+            "docker top lab-ray -eo pid,args | awk '/RayWorker|ray::/{print $1}'"
+        )
+        assert pids, host.name
+        for pid in pids.split():
+            assert on(host.name).run(seen % pid).stdout.strip() == "0", pid

@@ -19,8 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "plugins"
 OWN_MODULE_UTILS = "ansible_collections.samewire.vllm.plugins.module_utils"
 # What reaches beyond the process: _probe.py reads the host, _engine.py talks with its Docker Engine,
-# _wire_probe.py with the other hosts; _background.py makes a process.
-TOUCHING = frozenset({"_background.py", "_engine.py", "_probe.py", "_wire_probe.py"})
+# _local_api.py with its server, _wire_probe.py with other hosts; _secret_file.py writes a file,
+# _background.py makes a process.
+TOUCHING = frozenset(
+    f"_{name}.py"
+    for name in ("background", "engine", "local_api", "probe", "secret_file", "wire_probe")
+)
 REACHING = (
     *("asyncio", "ftplib", "http", "io", "os", "pathlib", "pty", "select", "shutil", "signal"),
     *("socket", "socketserver", "ssl", "subprocess", "tempfile", "threading", "urllib.request"),

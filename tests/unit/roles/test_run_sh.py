@@ -100,7 +100,12 @@ def test_what_an_image_baked_in_is_removed_before_anything_starts(tmp_path: path
 
 def test_the_key_of_the_api_comes_from_a_file(tmp_path: pathlib.Path) -> None:
     program(tmp_path / "ray", "ray")
-    (tmp_path / "ray").write_text('#!/bin/sh\necho "$VLLM_API_KEY"\n')
+    said = '#!/bin/sh\necho "$VLLM_API_KEY" "${PYTHONPATH:-}" "${VLLM_USE_RUST_FRONTEND:-}"\n'
+    (tmp_path / "ray").write_text(said)
     (tmp_path / "key").write_text("very-secret")
-    done = run("ray", SAMEWIRE_PROGRAMS=str(tmp_path), SAMEWIRE_API_KEY_FILE=str(tmp_path / "key"))
-    assert done.stdout == "very-secret\n"
+    given = {"SAMEWIRE_PROGRAMS": str(tmp_path), "SAMEWIRE_API_KEY_FILE": str(tmp_path / "key")}
+    assert run("ray", **given).stdout == "very-secret /samewire/server 0\n"
+    baked = run("ray", **given, PYTHONPATH="/own", VLLM_USE_RUST_FRONTEND="1")
+    assert baked.stdout == "very-secret /samewire/server:/own 0\n"
+    # What runs without the key, as Ray does, does not see the guard.
+    assert run("ray", SAMEWIRE_PROGRAMS=str(tmp_path)).stdout == "  \n"

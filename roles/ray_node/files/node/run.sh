@@ -12,7 +12,10 @@ unset SAMEWIRE_UNSET
 
 if [ -n "${SAMEWIRE_API_KEY_FILE:-}" ]; then
     VLLM_API_KEY=$(cat "$SAMEWIRE_API_KEY_FILE")
-    export VLLM_API_KEY
+    # vLLM finds samewire_guard.py here; its front end in Rust would not load it.
+    PYTHONPATH="/samewire/server${PYTHONPATH:+:$PYTHONPATH}"
+    VLLM_USE_RUST_FRONTEND=0
+    export VLLM_API_KEY PYTHONPATH VLLM_USE_RUST_FRONTEND
 fi
 
 usual="/opt/vllm-env/bin:/opt/venv/bin:/opt/vllm/bin:/app/.venv/bin:/workspace/.venv/bin:/root/.venv/bin:/opt/conda/bin"

@@ -14,6 +14,7 @@ def test_deployment_record_takes_numbers_as_text() -> None:
         head="spark0",
         api_host="fd00::180",
         api_port="8000",
+        api_tls=True,
         model="qwen",
         image={},
         gpus={"spark0": "1", "spark1": 1},
@@ -22,6 +23,6 @@ def test_deployment_record_takes_numbers_as_text() -> None:
         presets={"spark0": "dgx-spark", "spark1": "generic"},
         proven_at="2026-01-01T00:00:00Z",
     )
-    assert record["url"] == "http://[fd00::180]:8000"
+    assert record["url"] == "https://[fd00::180]:8000"
     assert record["nodes"]["spark0"]["gpus"] == 1
     assert record["nodes"]["spark1"]["preset"] == "generic"

@@ -58,6 +58,11 @@ def test_secrets_are_not_handed_on() -> None:
             "as a header of HTTP can carry it; correct it in the inventory",
         ),
         (
+            {"vllm_server_metrics_clients": ["10.0.0.0/8", "prometheus"]},
+            "node0: variable vllm_server_metrics_clients is ['10.0.0.0/8', 'prometheus'], expected "
+            "addresses or networks, as 10.1.2.3 or 10.0.0.0/8; correct it in the inventory",
+        ),
+        (
             {"cluster_name": "my cluster"},
             "node0: variable cluster_name is 'my cluster', expected a letter or a digit, then letters, "
             "digits, '_', '.' and '-', at most 63 in all; correct it in the inventory",

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.samewire.vllm.plugins.module_utils import _proof
 from tests.unit.plans import plan
 
@@ -92,12 +94,14 @@ def test_a_wire_that_failed_since_it_was_proven() -> None:
     ]
 
 
-def test_the_record() -> None:
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_record(scheme: str) -> None:
     found = _proof.record(
         plan(),
         head="spark0",
         api_host="10.1.230.180",
         api_port=8000,
+        api_tls=scheme == "https",
         model="qwen",
         image={"reference": "vllm:1", "digest": "sha256:1"},
         gpus=GPUS,
@@ -109,11 +113,11 @@ def test_the_record() -> None:
     assert found == {
         "schema": "samewire.record/1",
         "cluster": "pair",
-        "url": "http://10.1.230.180:8000",
+        "url": f"{scheme}://10.1.230.180:8000",
         "model": "qwen",
         "endpoints": {
-            "completions": "http://10.1.230.180:8000/v1/completions",
-            "chat": "http://10.1.230.180:8000/v1/chat/completions",
+            "completions": f"{scheme}://10.1.230.180:8000/v1/completions",
+            "chat": f"{scheme}://10.1.230.180:8000/v1/chat/completions",
         },
         "transport": "socket",
         "network": "192.168.200.0/24",

@@ -77,6 +77,7 @@ def test_what_the_entry_point_says_of_a_loop() -> None:
 )
 def test_local_url(host: str, url: str) -> None:
     assert _server_state.local_url(host, 8000) == url
+    assert _server_state.local_url(host, 8000, tls=True) == url.replace("http:", "https:")
 
 
 def test_gpus() -> None:

@@ -109,7 +109,9 @@ class Server(BaseHTTPRequestHandler):
         known = self.headers["Authorization"] == "Bearer right"
         status, body = {
             "/health": (200, ""),
-            "/metrics": (200, 'vllm:num_requests_running{engine="0"} 2.0\n'),
+            "/metrics": (200, 'vllm:num_requests_running{engine="0"} 2.0\n')
+            if known
+            else (401, ""),
             "/v1/models": (200, json.dumps({"data": [{"id": "tiny"}]})) if known else (401, "{}"),
         }[self.path]
         self.send_response(status)
@@ -135,7 +137,8 @@ def test_a_server_that_answers(url: str) -> None:
     assert (found["healthy"], found["answer"], found["progress"]) == (True, "status 200", "ready")
     assert (found["models"], found["running"], found["requests"]) == (["tiny"], 2.0, None)
     assert found["last_request"] == {"at": "2026-11-30T13:00:01Z", "status": 200}
-    assert cluster_status.server(url, None, [], BEGUN)["models"] == []
+    unknown = cluster_status.server(url, None, [], BEGUN)
+    assert (unknown["healthy"], unknown["models"], unknown["running"]) == (True, [], None)
 
 
 def test_a_server_that_starts_again() -> None:

@@ -100,3 +100,21 @@ def test_no_result_bears_a_name_that_ansible_keeps_for_itself() -> None:
     found = run_module("vllm_ready", container="c", url=NOWHERE, seconds=0)
     assert found["first_exception"] == ""
     assert "exception" not in found
+
+
+@pytest.mark.parametrize(("status", "guarded"), [(404, True), (401, True), (404, False)])
+def test_a_server_that_answers_without_its_key(
+    monkeypatch: pytest.MonkeyPatch, status: int, guarded: bool
+) -> None:
+    answers = {"u/health": (200, ""), "u/samewire": (status, "")}
+    monkeypatch.setattr(vllm_ready._local_api, "get", answers.get)
+    seen = vllm_ready.look(Engine(RUNNING), "pair-vllm", "u", guarded=guarded)  # type: ignore[arg-type]
+    is_open = guarded and status == 404
+    assert seen["ready"] is not is_open
+    assert seen["problem"] == (
+        "its API answers without the key (status 404 for a path that does not exist, expected 401): the "
+        "image's vLLM does not load --middleware; use another image, or set vllm_server_require_api_key: "
+        "false where everybody who reaches the port may use it"
+        if is_open
+        else ""
+    )
