@@ -119,6 +119,7 @@ def preflight_problems(
         },
         shm={host: int(each["shm"]) for host, each in (hardware or {}).items()},
         skip=frozenset(skip),
+        distribution=str(settings["container_image_distribution"]),
     )
     found = _preflight.problems(nodes, desire)
     if "weights" in desire.skip:

@@ -4,8 +4,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Callable
+from typing import Any
+
+_PAUSE = 0.2
 
 
 def detached(work: Callable[[], object]) -> None:
@@ -25,3 +32,60 @@ def detached(work: Callable[[], object]) -> None:
     finally:
         # What the module registered for its own end belongs to the parent.
         os._exit(0)
+
+
+def begin(work: Callable[[Callable[[str], None]], str]) -> str:
+    """Begin work that says how far it is and returns why it failed, empty where it did not.
+
+    Returns the folder by which `watch` knows it.
+    """
+    job = tempfile.mkdtemp(prefix="samewire-job-")
+    # Held as long as the work goes on, however it ends.
+    lock = os.open(job, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    detached(lambda: _write(job, "problem", work(lambda text: _write(job, "progress", text))))
+    os.close(lock)
+    return job
+
+
+def watch(job: str, seconds: float) -> dict[str, Any]:
+    """Wait a while for the end of the work and return `over`, `problem` and `progress`.
+
+    Work that is over, or failed, leaves nothing behind.
+    """
+    end = time.monotonic() + seconds
+    while (goes_on := _goes_on(job)) and time.monotonic() < end:
+        time.sleep(_PAUSE)
+    problem, progress = _read(job, "problem"), _read(job, "progress") or ""
+    if goes_on:
+        return {"over": False, "problem": "", "progress": progress}
+    shutil.rmtree(job, ignore_errors=True)
+    if problem is None:
+        problem = "the work in the background ended without a word; run again"
+    return {"over": not problem, "problem": problem, "progress": progress}
+
+
+def _goes_on(job: str) -> bool:
+    lock = os.open(job, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _write(job: str, name: str, text: str) -> None:
+    file = os.path.join(job, name)
+    with open(f"{file}.new", "w", encoding="utf-8") as stream:
+        stream.write(text)
+    os.rename(f"{file}.new", file)
+
+
+def _read(job: str, name: str) -> str | None:
+    try:
+        with open(os.path.join(job, name), encoding="utf-8") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None

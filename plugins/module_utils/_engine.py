@@ -1,21 +1,29 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to a Docker Engine over its unix socket, and the few orders that community.docker does not know.
+"""Questions to a Docker Engine over its unix socket, images that come and go, and a few orders.
 
 community.docker manages what exists; these questions (what would a pull give, why is the engine
-not answering) have no module there, and must be asked where `requests` may be missing. Nor can it rename.
+not answering) have no module there, and must be asked where `requests` may be missing. Nor does it
+show how far a pull is, pass an image on without a copy on disk, or rename a container.
 Source: Docker Engine API v1.41.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import os
 import socket
+import subprocess
 import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+# A host without a way out learns of it at once or never; a registry needs seconds at most.
+REGISTRY_SECONDS = 10.0
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 
@@ -50,10 +58,7 @@ def socket_path(environ: dict[str, str] | None = None) -> str:
 
 
 def registry_credentials(image: str, config: dict[str, Any]) -> str | None:
-    """Return the X-Registry-Auth header for an image from a docker config.json, or None.
-
-    Only entries stored in the file itself are read; credential helpers are not started.
-    """
+    """Return the X-Registry-Auth header for an image from a docker config.json, or None."""
     first = image.split("/", 1)[0]
     registry = first if "/" in image and ("." in first or ":" in first) else "docker.io"
     for name, entry in (config.get("auths") or {}).items():
@@ -61,9 +66,45 @@ def registry_credentials(image: str, config: dict[str, Any]) -> str | None:
         if server not in (registry, f"index.{registry}") or not entry.get("auth"):
             continue
         user, _, password = base64.b64decode(entry["auth"]).decode().partition(":")
-        header = {"username": user, "password": password, "serveraddress": name}
-        return base64.urlsafe_b64encode(json.dumps(header).encode()).decode()
-    return None
+        return _header({"username": user, "password": password, "serveraddress": name})
+    server = "https://index.docker.io/v1/" if registry == "docker.io" else registry
+    helper = (config.get("credHelpers") or {}).get(server) or config.get("credsStore")
+    return _helped(f"docker-credential-{helper}", server) if helper else None
+
+
+def _helped(program: str, server: str) -> str | None:
+    """Ask a program that keeps the credentials of docker login."""
+    try:
+        done = subprocess.run(
+            [program, "get"], input=server, capture_output=True, text=True, check=True, timeout=30
+        )
+        found = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    # So Docker marks a secret that is no password.
+    if found["Username"] == "<token>":
+        return _header({"identitytoken": found["Secret"], "serveraddress": server})
+    return _header(
+        {"username": found["Username"], "password": found["Secret"], "serveraddress": server}
+    )
+
+
+def _header(credentials: dict[str, str]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(credentials).encode()).decode()
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where an engine keeps its images.
+
+    free: bytes on that disk, None where they are not to be seen; containerd: whether containerd keeps them
+    (Docker's default from 29 on), else a graph driver; processor: in the kernel's words.
+    """
+
+    root: str
+    free: int | None
+    containerd: bool
+    processor: str
 
 
 class Engine:
@@ -78,22 +119,51 @@ class Engine:
         return json.loads(self._ask("GET", path, headers))
 
     def _ask(self, method: str, path: str, headers: dict[str, str] | None = None) -> bytes:
+        with self._exchange(method, path, headers) as response:
+            return bytes(response.read())
+
+    @contextlib.contextmanager
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: Iterable[bytes] | None = None,
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Yield the answer to a request; a refusal is raised, also one that comes before all is said."""
         connection = _UnixConnection(self._path, self._timeout)
         try:
-            connection.request(method, path, headers=headers or {})
+            # An engine that takes no more of the body says why.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, path, body, dict(headers or {}), encode_chunked=True)
             response = connection.getresponse()
-            body = response.read()
+            if response.status >= 400:
+                raise EngineRefused(response.status, _message(response.read()))
+            yield response
         except FileNotFoundError as error:
             raise EngineUnavailable(f"{self._path} does not exist") from error
         except PermissionError as error:
             raise EngineUnavailable(f"no permission to open {self._path}") from error
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise EngineUnavailable(f"{self._path}: {error}") from error
         finally:
             connection.close()
-        if response.status >= 400:
-            raise EngineRefused(response.status, _message(body))
-        return body
+
+    def _events(
+        self,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: Iterable[bytes] | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what the engine says while it works; what goes wrong on the way is raised."""
+        with self._exchange("POST", path, headers, body) as response:
+            for line in response:
+                if not line.strip():
+                    continue
+                event = json.loads(line)
+                if "error" in event:
+                    raise EngineRefused(response.status, str(event["error"]).strip())
+                yield event
 
     def version(self) -> str:
         """Return the engine's version, as 20.10.24."""
@@ -137,23 +207,78 @@ class Engine:
         body = self._ask("GET", f"/containers/{urllib.parse.quote(name)}/logs?{query}")
         return [line.rstrip() for line in _demultiplexed(body).splitlines() if line.strip()]
 
-    def local_image(self, reference: str) -> str | None:
-        """Return the id of an image that the engine has, or None."""
+    def image(self, reference: str) -> dict[str, Any] | None:
+        """Return what `docker image inspect` says of an image, or None where there is none."""
         try:
-            return str(self.get(f"/images/{urllib.parse.quote(reference)}/json")["Id"])
+            return dict(self.get(f"/images/{urllib.parse.quote(reference)}/json"))
         except EngineRefused as refused:
             if refused.status == 404:
                 return None
             raise
 
+    def local_image(self, reference: str) -> str | None:
+        """Return the id of an image that the engine has, or None."""
+        found = self.image(reference)
+        return None if found is None else str(found["Id"])
+
+    def images(self) -> list[str]:
+        """Return the ids of all images."""
+        return [str(each["Id"]) for each in self.get("/images/json")]
+
+    def history(self, reference: str) -> list[dict[str, Any]]:
+        """Return the steps that made an image, the last one first."""
+        return list(self.get(f"/images/{urllib.parse.quote(reference)}/history"))
+
+    def storage(self) -> Storage:
+        """Return where and how the engine keeps its images."""
+        info = self.get("/info")
+        root = str(info["DockerRootDir"])
+        try:
+            found = os.statvfs(root)
+            free = found.f_frsize * found.f_bavail
+        except OSError:
+            free = None
+        kinds = [each[1] for each in info.get("DriverStatus") or [] if each[0] == "driver-type"]
+        return Storage(root, free, bool(kinds), str(info["Architecture"]))
+
     def registry_digest(self, reference: str) -> str:
         """Return the digest that the registry has for a reference; nothing is pulled."""
-        headers = {}
-        credentials = registry_credentials(reference, _docker_config())
-        if credentials:
-            headers["X-Registry-Auth"] = credentials
-        found = self.get(f"/distribution/{urllib.parse.quote(reference)}/json", headers)
+        path = f"/distribution/{urllib.parse.quote(reference)}/json"
+        found = self.get(path, _registry_headers(reference))
         return str(found["Descriptor"]["digest"])
+
+    def pull(self, reference: str) -> Iterator[dict[str, Any]]:
+        """Pull an image, yielding what the engine says of each layer."""
+        name, tag = split_reference(reference)
+        query = urllib.parse.urlencode({"fromImage": name, "tag": tag})
+        return self._events(f"/images/create?{query}", _registry_headers(reference))
+
+    @contextlib.contextmanager
+    def saved(self, reference: str) -> Iterator[http.client.HTTPResponse]:
+        """Yield an image as the tar file of `docker save`."""
+        with self._exchange("GET", f"/images/{urllib.parse.quote(reference)}/get") as response:
+            yield response
+
+    def load(self, pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+        """Load an image from the pieces of a tar file, yielding what the engine says of each layer."""
+        headers = {"Content-Type": "application/x-tar", "Transfer-Encoding": "chunked"}
+        return self._events("/images/load?quiet=0", headers, pieces)
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Return the name of an image and its tag or digest."""
+    name, _, digest = reference.partition("@")
+    first, colon, tag = name.rpartition(":")
+    if colon and "/" not in tag:
+        name = first
+    else:
+        tag = "latest"
+    return name, digest or tag
+
+
+def _registry_headers(reference: str) -> dict[str, str]:
+    credentials = registry_credentials(reference, _docker_config())
+    return {"X-Registry-Auth": credentials} if credentials else {}
 
 
 def _message(body: bytes) -> str:

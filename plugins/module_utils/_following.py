@@ -38,3 +38,23 @@ def follow(
             return {**seen, "seconds": round(now - begun, 1)}
         if now - moved > stall:
             return {**seen, "problem": f"no progress for {now - moved:.0f} s at: {known}"}
+
+
+def carry_through(
+    call: Callable[..., Mapping[str, Any]],
+    host: str,
+    show: Callable[[str], None],
+    clock: Callable[[], float],
+    stall: float,
+) -> dict[str, Any]:
+    """Start a module on a host, and repeat it with the `job` that it began, if any, until that is over.
+
+    Returns the module's last result, as that of the task.
+    """
+    seen = dict(call())
+    if "job" in seen:
+        job = seen["job"]
+        seen = follow(lambda: call(job=job), lambda text: show(f"{host}: {text}"), clock, stall)
+    if seen.get("problem"):
+        return {**seen, "failed": True, "msg": f"{host}: {seen['problem']}"}
+    return seen

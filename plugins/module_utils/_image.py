@@ -1,9 +1,13 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Judge what the image holds: Ray and vLLM at all, and the same of them on all hosts."""
+"""Judge an image: whether it is the same on all hosts, and what it holds, Ray and vLLM at all.
+
+An image is what `docker image inspect` prints.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -12,6 +16,61 @@ from typing import Any
 # What begins the line of roles/container_image/files/versions.py.
 _MARK = "samewire:versions "
 _JUDGED = ("ray", "vllm", "python")
+
+
+def content(image: Mapping[str, Any]) -> str:
+    """Return what two images have in common only where they hold the same, also in stores of different kinds.
+
+    A registry's digest is no such thing, as an image that was received has none; nor is the id, which
+    the two image stores of Docker make up differently.
+    """
+    told = {name: value for name, value in (image.get("Config") or {}).items() if value}
+    parts = [(image.get("RootFS") or {}).get("Layers"), image.get("Architecture"), told]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two images are the same."""
+    return bool(
+        one["Id"] == other["Id"]
+        or _registry_digests(one) & _registry_digests(other)
+        or content(one) == content(other)
+    )
+
+
+def digests(images: Mapping[str, Mapping[str, Any] | None]) -> dict[str, str]:
+    """Return the digest that identifies the image of each host, by name of the host.
+
+    It is that of the registry from which any of the hosts has the same image, else an id; empty where the
+    image is not there.
+    """
+    found = {}
+    for host, image in images.items():
+        if not image:
+            found[host] = ""
+            continue
+        equal = [each for each in images.values() if each and same(image, each)]
+        own = set().union(*map(_registry_digests, equal))
+        found[host] = min(own or {str(each["Id"]) for each in equal})
+    return found
+
+
+def _registry_digests(image: Mapping[str, Any]) -> set[str]:
+    return {str(digest).rpartition("@")[2] for digest in image.get("RepoDigests") or []}
+
+
+def pull_problem(name: str, said: str) -> str:
+    """Return why an image cannot be pulled, in the words of the engine, and what helps."""
+    lower = said.lower()
+    if any(word in lower for word in ("denied", "unauthorized", "credentials")):
+        cure = "log in with docker login on this host, or correct container_image_name"
+    elif "no space left" in lower:
+        cure = "make room on the disk of Docker, as with docker image prune"
+    elif any(word in lower for word in ("manifest unknown", "not found", "no matching manifest")):
+        cure = "correct container_image_name"
+    else:
+        cure = "look whether the registry answers to this host, and run again"
+    return f"image {name} cannot be pulled from its registry ({said}); {cure}"
 
 
 def versions(output: str) -> dict[str, Any] | None:

@@ -24,7 +24,8 @@ class Desire:
 
     ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce; figures: those
     of the model, where they are known; shm: bytes that /dev/shm must have where it is more than usual; skip:
-    names of GATES that judge nothing.
+    names of GATES that judge nothing; distribution: how the hosts come by the image, as
+    container_image_distribution.
     """
 
     head: str
@@ -36,6 +37,7 @@ class Desire:
     figures: _model.Model | None = None
     shm: Mapping[str, int] = field(default_factory=dict)
     skip: frozenset[str] = frozenset()
+    distribution: str = "pull"
 
 
 # Ports of one component, not the ends of a range; source: `ray start --help`.
@@ -110,9 +112,11 @@ def _docker_problem(host: str, node: Mapping[str, Any]) -> str | None:
     )
 
 
-def _image_problem(host: str, node: Mapping[str, Any], image: str) -> str | None:
-    found = node["image"]
+def _image_problem(host: str, node: Mapping[str, Any], desire: Desire) -> str | None:
+    image, found = desire.image, node["image"]
     if found["local"] or found["registry"] or node["docker"]["reason"]:
+        return None
+    if host != desire.head and desire.distribution != "pull":
         return None
     return (
         f"{host}: image {image} is neither on the host nor to be had from its registry "
@@ -132,7 +136,7 @@ def _shm_problem(host: str, node: Mapping[str, Any], least: int) -> str | None:
 
 def node_problems(host: str, node: Mapping[str, Any], desire: Desire) -> list[str]:
     """Return what keeps one host from becoming a node; node is what module node_info returned."""
-    problems = [_docker_problem(host, node), _image_problem(host, node, desire.image)]
+    problems = [_docker_problem(host, node), _image_problem(host, node, desire)]
     if not node["requests"]:
         problems.append(
             f"{host}: Python of user {node['user']} lacks the library requests, which Ansible's Docker "

@@ -105,7 +105,8 @@ def _image(engine: _engine.Engine, reference: str) -> dict[str, Any]:
     try:
         found["local"] = engine.local_image(reference)
         if found["local"] is None:
-            found["registry"] = engine.registry_digest(reference)
+            asked = _engine.Engine(timeout=_engine.REGISTRY_SECONDS)
+            found["registry"] = asked.registry_digest(reference)
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
         found["reason"] = str(error)
     return found

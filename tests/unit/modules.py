@@ -14,8 +14,10 @@ from typing import Any
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-def run_module(name: str, check: bool = False, **arguments: Any) -> dict[str, Any]:
-    """Run one module and return what it printed."""
+def run_module(
+    name: str, /, check: bool = False, docker: str = "/nowhere", **arguments: Any
+) -> dict[str, Any]:
+    """Run one module and return what it printed; docker: socket of the engine."""
     arguments["_ansible_check_mode"] = check
     arguments["_ansible_remote_tmp"] = "/tmp"
     done = subprocess.run(
@@ -27,7 +29,7 @@ def run_module(name: str, check: bool = False, **arguments: Any) -> dict[str, An
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT / "collections"),
-            "DOCKER_HOST": "unix:///nowhere",
+            "DOCKER_HOST": f"unix://{docker}",
         },
     )
     assert done.stdout, done.stderr

@@ -10,6 +10,7 @@ from ansible_collections.samewire.vllm.plugins.filter import preflight_problems
 from tests.unit.plugins.module_utils import test_preflight, test_weights
 
 SETTINGS = {
+    "container_image_distribution": "auto",
     "vllm_server_model": "/models/tiny",
     "vllm_server_tensor_parallel_size": 1,
     "vllm_server_pipeline_parallel_size": 1,

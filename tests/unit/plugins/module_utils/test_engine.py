@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _engine
+from tests.unit.engines import fake_engine
 
 
 def frame(stream: int, text: str) -> bytes:
@@ -144,3 +145,82 @@ def test_credentials(image: str, server: str, found: bool) -> None:
             "password": "s:cret",
             "serveraddress": server,
         }
+
+
+@pytest.mark.parametrize(
+    ("said", "header"),
+    [
+        (
+            '{"Username": "me", "Secret": "s"}',
+            {"username": "me", "password": "s", "serveraddress": "registry.example"},
+        ),
+        (
+            '{"Username": "<token>", "Secret": "s"}',
+            {"identitytoken": "s", "serveraddress": "registry.example"},
+        ),
+        ("credentials not found in native keychain", None),
+    ],
+)
+def test_credentials_that_a_helper_keeps(
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    header: dict[str, str] | None,
+) -> None:
+    helper = tmp_path / "docker-credential-own"
+    helper.write_text(
+        "#!/bin/sh\nread -r server || [ \"$1 $server\" = 'get registry.example' ] || exit 1\n"
+        f"echo '{said}'\n"
+    )
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    for config in ({"credsStore": "own"}, {"credHelpers": {"registry.example": "own"}}):
+        found = _engine.registry_credentials("registry.example/vllm:1", config)
+        assert (found and json.loads(base64.urlsafe_b64decode(found))) == header
+
+
+def test_a_helper_that_is_not_there() -> None:
+    assert _engine.registry_credentials("vllm:1", {"credsStore": "samewire-none"}) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "name", "tag"),
+    [
+        ("vllm", "vllm", "latest"),
+        ("registry.example:5000/vllm", "registry.example:5000/vllm", "latest"),
+        ("registry.example:5000/vllm:1", "registry.example:5000/vllm", "1"),
+        ("vllm/vllm@sha256:aa", "vllm/vllm", "sha256:aa"),
+        ("vllm/vllm:1@sha256:aa", "vllm/vllm", "sha256:aa"),
+    ],
+)
+def test_split_reference(reference: str, name: str, tag: str) -> None:
+    assert _engine.split_reference(reference) == (name, tag)
+
+
+def test_images_that_come_and_go(tmp_path: pathlib.Path) -> None:
+    with fake_engine(tmp_path / "docker.sock") as fake:
+        engine = _engine.Engine(fake.socket)
+        fake.images, fake.files = {"vllm:1": {"Id": "sha256:aa"}}, {"vllm:1": b"saved"}
+        assert engine.images() == ["vllm:1"]
+        with engine.saved("vllm:1") as saved:
+            assert saved.read() == b"saved"
+        fake.events = [{"status": "Loading layer"}, {"stream": "Loaded image: vllm:1"}]
+        assert list(engine.load(iter([b"one", b"two"]))) == fake.events
+        assert fake.loaded == b"onetwo"
+        fake.events.append({"error": "no space left on device"})
+        with pytest.raises(_engine.EngineRefused, match="no space left on device"):
+            list(engine.pull("vllm:1"))
+        with pytest.raises(_engine.EngineRefused), engine.saved("none:1"):
+            pass
+
+
+def test_storage(tmp_path: pathlib.Path) -> None:
+    with fake_engine(tmp_path / "docker.sock") as fake:
+        engine = _engine.Engine(fake.socket)
+        found = engine.storage()
+        assert (found.root, found.containerd, found.processor) == ("/", False, "x86_64")
+        assert found.free is not None
+        assert found.free > 0
+        fake.storage, fake.root = "io.containerd.snapshotter.v1", str(tmp_path / "unseen")
+        found = engine.storage()
+        assert (found.free, found.containerd) == (None, True)

@@ -46,3 +46,40 @@ def test_what_stands_still_is_given_up() -> None:
 
 def test_a_module_that_fails_is_handed_on() -> None:
     assert follow({"failed": True, "msg": "m"})[0]["msg"] == "m"
+
+
+def carried(*answers: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
+    """Return the result, what the module was asked, and what was shown."""
+    coming, clock = iter(answers), itertools.count(0.0)
+    asked: list[dict[str, Any]] = []
+    shown: list[str] = []
+
+    def call(**more: Any) -> Mapping[str, Any]:
+        asked.append(more)
+        return next(coming)
+
+    result = _following.carry_through(call, "node1", shown.append, lambda: next(clock), 900.0)
+    return result, asked, shown
+
+
+def test_a_job_is_looked_at_until_it_is_over() -> None:
+    goes_on = {"over": False, "problem": "", "progress": "1 GB"}
+    over = {"over": True, "problem": "", "progress": "all", "changed": True}
+    result, asked, shown = carried({"job": "/tmp/job"}, goes_on, over)
+    assert asked == [{}, {"job": "/tmp/job"}, {"job": "/tmp/job"}]
+    assert shown == ["node1: 1 GB (1 s)", "node1: all (2 s)"]
+    assert (result["changed"], "failed" in result) == (True, False)
+
+
+def test_what_needs_no_job_is_over_at_once() -> None:
+    over = {"over": True, "problem": "", "changed": False}
+    assert carried(over) == (over, [{}], [])
+
+
+def test_a_problem_bears_the_name_of_the_host() -> None:
+    at_once, _, _ = carried({"over": False, "problem": "no room"})
+    later, _, _ = carried(
+        {"job": "/tmp/job"}, {"over": False, "problem": "it broke off", "progress": ""}
+    )
+    assert (at_once["failed"], at_once["msg"]) == (True, "node1: no room")
+    assert (later["failed"], later["msg"]) == (True, "node1: it broke off")

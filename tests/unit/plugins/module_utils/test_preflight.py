@@ -153,6 +153,14 @@ def test_the_gates_are_those_that_the_role_knows() -> None:
     assert tuple(options["cluster_skip_gates"]["choices"]) == _preflight.GATES
 
 
+@pytest.mark.parametrize("distribution", ["auto", "head"])
+def test_an_image_that_the_head_sends_needs_no_registry(distribution: str) -> None:
+    lacking = node(image={"local": None, "registry": None, "reason": "no route to host"})
+    desire = replace(DESIRE, distribution=distribution)
+    assert _preflight.problems({"node0": node(), "node1": lacking}, desire) == []
+    assert len(_preflight.problems({"node0": lacking, "node1": node()}, desire)) == 1
+
+
 def test_an_image_on_the_host_needs_no_registry() -> None:
     local = node(image={"local": "sha256:2", "registry": None, "reason": None})
     assert _preflight.problems({"node0": local, "node1": local}, DESIRE) == []
