@@ -85,8 +85,8 @@ unit: $(STAMP) ## Tests that need neither Docker nor the lab
 	$(call timed,unit tests,pytest tests/unit tests/driver --junitxml=$(RESULTS)/unit.xml)
 
 # What the tests need beside Python, installed where this may be done: Debian or Ubuntu, as root.
-programs = missing=$$(for p in chromium iptables nft rsync sshd; do \
-	  command -v $$p >/dev/null || echo $$p; done | sed 's/^sshd$$/openssh-server/; s/^nft$$/nftables/'); \
+programs = missing=$$(for p in chromium iptables nft ping rsync sshd; do \
+	  command -v $$p >/dev/null || echo $$p; done | sed 's/^sshd$$/openssh-server/; s/^ping$$/iputils-ping/; s/^nft$$/nftables/'); \
 	test -z "$$missing" || { apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; } || \
 	echo "Not installed: $$missing; the tests that need them are skipped." >&2

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,11 +72,16 @@ class Cluster:
 
     def run(self, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ansible ("adhoc" or "playbook") for all hosts at once; stderr is in stdout."""
+        with self.start(verb, *arguments) as running:
+            said = running.communicate()[0]
+        return subprocess.CompletedProcess(running.args, running.returncode, said)
+
+    def start(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
+        """Start what `run` runs."""
         argv = [sys.executable, "-m", "ansible", verb, "-i", "inventory.json", *arguments]
-        return subprocess.run(
+        return subprocess.Popen(
             ["ip", "netns", "exec", self.controller, *argv],
             cwd=self.folder,
-            check=False,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -90,8 +95,11 @@ class Cluster:
 
 
 @contextmanager
-def cluster(size: int) -> Iterator[Cluster]:
-    """Yield a cluster of that many hosts (node0 is the head), on which nothing but sshd runs."""
+def cluster(size: int, furnish: Callable[[str], object] = str) -> Iterator[Cluster]:
+    """Yield a cluster of that many hosts (node0 is the head), on which nothing but sshd runs.
+
+    furnish: what is done with each namespace before its sshd starts.
+    """
     segment = Segment(f"swc{os.getpid()}")
     folder = Path(tempfile.mkdtemp(prefix="samewire-"))
     try:
@@ -103,6 +111,7 @@ def cluster(size: int) -> Iterator[Cluster]:
         for name, network in management.items():
             namespace = segment.host(name, mtu=9000)
             segment.join(namespace, "management", controller, network)
+            furnish(namespace)
             settings = folder / name
             settings.write_text(SSHD.format(folder=folder, name=name, address=f"{network}.1"))
             _run(["ip", "netns", "exec", namespace, str(sshd()), "-f", str(settings)])
