@@ -22,7 +22,8 @@ BROKEN = f"{spec.IMAGE}:broken"
 # It passes every gate, and its server does not start.
 DOCKERFILE = f"""
 FROM {spec.REGISTRY_PUSH}/{spec.IMAGE}:{spec.IMAGE_TAG}
-RUN echo 'import lost' > "$(python -c 'from importlib import util; print(util.find_spec("vllm").origin)')"
+RUN PATH=/opt/vllm-env/bin:$PATH; \\
+  echo 'import lost' > "$(python -c 'from importlib import util; print(util.find_spec("vllm").origin)')"
 """
 
 HOSTS = ("node0", "node1")
