@@ -65,7 +65,8 @@ class Engines:
             ],
         )
         argv = ["dockerd", *own, *_SETTINGS, f"--containerd={containerd}", *more]
-        self._begin(host, argv, ["ip", "netns", "exec", namespace])
+        # Unlike `ip netns exec` it leaves /sys, where the engine looks for its control groups.
+        self._begin(host, argv, ["nsenter", f"--net=/run/netns/{namespace}"])
         end = time.monotonic() + 60
         while not self._answers(host):
             assert time.monotonic() < end, self.log(host)
