@@ -95,6 +95,8 @@ def parse(document: object, source: str, cluster: str) -> Facts:
             "save the facts of the hosts first."
         )
     judge.hosts(rows)
+    names = [str(row["name"]) for row in rows]
+    head = judge.head(top.get("head"), names)
     pins = _interconnect.parse_pins(
         judge.text(top.get("interconnect_network"), "interconnect_network"),
         {
@@ -103,6 +105,7 @@ def parse(document: object, source: str, cluster: str) -> Facts:
             )
             for index, row in enumerate(rows)
         },
+        alone=bool(head),
     )
     overrides = {
         str(row["name"]): judge.variables(
@@ -112,7 +115,6 @@ def parse(document: object, source: str, cluster: str) -> Facts:
     }
     stated = top.get("cluster")
     name = cluster if stated is None else judge.name(stated, "cluster")
-    head = judge.head(top.get("head"), list(overrides))
     return Facts(name, _topology.parse_cluster({"hosts": rows}), pins, overrides, head)
 
 

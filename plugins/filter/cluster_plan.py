@@ -38,7 +38,9 @@ options:
     type: dict
     default: {}
   head:
-    description: Host of the Ray head, without which an override of C(RAY_ADDRESS) is not judged.
+    description:
+      - Host of the Ray head, without which an override of C(RAY_ADDRESS) is not judged, and a single host is
+        refused.
     type: str
     default: ""
 """
@@ -122,7 +124,7 @@ def cluster_plan(
         _topology.parse_host(name, each if isinstance(each, Mapping) else {})
         for name, each in facts.items()
     ]
-    pins = _interconnect.parse_pins(network, interfaces or {})
+    pins = _interconnect.parse_pins(network, interfaces or {}, alone=bool(head))
     if isinstance(pins, _plan.PlanError):
         return _plan.to_json(pins)
     plan = _plan.to_json(_interconnect.plan(hosts, cluster, pins))

@@ -36,12 +36,17 @@ options:
     type: str
     required: true
   image:
-    description: The image, C(reference) and C(digest).
+    description: The image, C(reference), C(digest), and C(versions), what it holds.
     type: dict
     required: true
   gpus:
     description: GPUs of each host, by name of the host.
     type: dict
+    required: true
+  executor:
+    description: What spreads vLLM over the hosts.
+    type: str
+    choices: [ray, mp]
     required: true
   versions:
     description: Versions of what runs, by name.
@@ -66,8 +71,9 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: >-
       {{ plan | samewire.vllm.deployment_record(head='spark0', api_host='10.1.230.180', api_port=8000,
-         api_tls=false, model='qwen', image=image, gpus=gpus, versions=versions, completion=completion,
-         presets={'spark0': 'dgx-spark', 'spark1': 'dgx-spark'}, proven_at='2026-01-01T00:00:00Z') }}
+         api_tls=false, model='qwen', image=image, gpus=gpus, executor='ray', versions=versions,
+         completion=completion, presets={'spark0': 'dgx-spark', 'spark1': 'dgx-spark'},
+         proven_at='2026-01-01T00:00:00Z') }}
 """
 
 RETURN = r"""

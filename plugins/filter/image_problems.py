@@ -23,7 +23,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Refuse an image without Ray
+- name: Refuse an image without vLLM
   ansible.builtin.assert:
     that: problems | length == 0
   vars:
@@ -45,11 +45,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _image
 
 def image_problems(asked: Mapping[str, Mapping[str, Any]], image: str) -> list[str]:
     """Return a sentence for each problem; see `_image.problems`."""
-    outputs = {
-        host: str((result.get("container") or {}).get("Output") or result.get("msg") or "")
-        for host, result in asked.items()
-    }
-    return _image.problems(image, outputs)
+    return _image.problems(image, {host: _image.output(each) for host, each in asked.items()})
 
 
 class FilterModule:

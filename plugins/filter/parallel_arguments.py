@@ -11,7 +11,8 @@ short_description: Write the arguments of vllm serve for the parallel sizes
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
-  - Data parallel replicas are spread over the hosts by Ray, and meet at the planned address of the head.
+  - Ranks are spread over the hosts by Ray, or each host runs its own, and they meet at the planned address of
+    the head.
 options:
   _input:
     description: A plan of schema C(samewire.plan/1).
@@ -26,9 +27,15 @@ options:
     type: dict
     required: true
   settings:
-    description: The variables of the role vllm_server that begin with its name.
+    description:
+      - The parallel sizes, C(vllm_server_executor), C(ray) or C(mp), and C(vllm_server_master_port), as the
+        variables of the role vllm_server.
     type: dict
     required: true
+  host:
+    description: Name of the host that runs this part of the server; without it, the head.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""
@@ -42,7 +49,7 @@ _value:
   description: Arguments.
   type: list
   elements: str
-  sample: [--tensor-parallel-size, "2", --pipeline-parallel-size, "1"]
+  sample: [--distributed-executor-backend, ray, --tensor-parallel-size, "2", --pipeline-parallel-size, "1"]
 """
 
 from collections.abc import Mapping
@@ -52,12 +59,17 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _shape
 
 
 def parallel_arguments(
-    plan: Mapping[str, Any], head: str, gpus: Mapping[str, Any], settings: Mapping[str, Any]
+    plan: Mapping[str, Any],
+    head: str,
+    gpus: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    host: str = "",
 ) -> list[str]:
     """Return the arguments; see `_shape.arguments`."""
-    counts = {host: int(count) for host, count in gpus.items()}
+    counts = {name: int(count) for name, count in gpus.items()}
     address = plan["hosts"][head]["address"]
-    return _shape.arguments(_shape.sizes(settings), counts, head, address)
+    port = int(settings.get("vllm_server_master_port", 0))
+    return _shape.arguments(_shape.sizes(settings), counts, head, address, host or head, port)
 
 
 class FilterModule:

@@ -11,7 +11,8 @@ short_description: Judge what was observed after a deployment against the plan
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
-  - The nodes that Ray registered must be the planned ones, and every connection between two hosts of the
+  - The nodes that Ray registered must be the planned ones; without Ray, every host must have joined the head.
+    Every connection between two hosts of the
     cluster must run between their interconnect addresses.
 options:
   _input:
@@ -23,8 +24,16 @@ options:
     type: dict
     required: true
   registered:
-    description: GPUs of the nodes that Ray registered, by address.
+    description: GPUs of the nodes that Ray registered, by address; none where vLLM runs without Ray.
     type: dict
+    required: true
+  head:
+    description: Name of the head.
+    type: str
+    required: true
+  master_port:
+    description: Port on which the ranks meet without Ray.
+    type: int
     required: true
   facts:
     description: What M(samewire.vllm.interconnect_info) returned as C(facts), by name of the host.
@@ -42,7 +51,8 @@ EXAMPLES = r"""
     that: problems | length == 0
   vars:
     problems: >-
-      {{ plan | samewire.vllm.proof_problems(gpus=gpus, registered=nodes, facts=facts, censuses=seen) }}
+      {{ plan | samewire.vllm.proof_problems(gpus=gpus, registered=nodes, head='spark0', master_port=29501,
+         facts=facts, censuses=seen) }}
 """
 
 RETURN = r"""
@@ -55,23 +65,30 @@ _value:
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _proof
+from ansible_collections.samewire.vllm.plugins.module_utils import _parts, _proof
 
 
 def proof_problems(
     plan: Mapping[str, Any],
     gpus: Mapping[str, Any],
-    registered: Mapping[str, Any],
+    registered: Mapping[str, Any] | None,
+    head: str,
+    master_port: Any,
     facts: Mapping[str, Mapping[str, Any]],
     censuses: Mapping[str, list[dict[str, Any]]],
 ) -> list[str]:
     """Return a sentence for each difference; see `_proof`."""
-    return [
-        *_proof.node_problems(
+    if registered is None:
+        port = _parts.lead_port(int(master_port))
+        problems = _proof.part_problems(plan, head, port, censuses[head])
+    else:
+        problems = _proof.node_problems(
             plan,
             {host: int(count) for host, count in gpus.items()},
             {address: int(count) for address, count in registered.items()},
-        ),
+        )
+    return [
+        *problems,
         *_proof.stray_connections(plan, _proof.addresses_of(facts), censuses),
     ]
 

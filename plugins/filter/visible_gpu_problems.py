@@ -24,6 +24,11 @@ options:
     description: GPUs that the node announces.
     type: int
     required: true
+  part:
+    description: Which container it is.
+    type: str
+    choices: [ray, vllm]
+    default: ray
 """
 
 EXAMPLES = r"""
@@ -47,9 +52,11 @@ from typing import Any
 from ansible_collections.samewire.vllm.plugins.module_utils import _gates
 
 
-def visible_gpu_problems(seen: Mapping[str, Any], host: str, announced: int) -> list[str]:
+def visible_gpu_problems(
+    seen: Mapping[str, Any], host: str, announced: int, part: str = "ray"
+) -> list[str]:
     """Return a sentence for each problem; see `_gates.visible_gpu_problems`."""
-    return _gates.visible_gpu_problems(seen, host, int(announced))
+    return _gates.visible_gpu_problems(seen, host, int(announced), part)
 
 
 class FilterModule:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _environment
+from . import _environment, _parts
 
 HUB_DIRECTORY = "/samewire-hub"
 
@@ -164,3 +164,28 @@ def ray_start(
 def expected_nodes(plan: Mapping[str, Any], gpus: Mapping[str, int]) -> str:
     """Return the planned nodes as cluster_nodes.py takes them: ADDRESS=GPUS,... in order of name."""
     return ",".join(f"{plan['hosts'][host]['address']}={gpus[host]}" for host in sorted(gpus))
+
+
+def server_entry(
+    plan: Mapping[str, Any],
+    host: str,
+    head: str,
+    gpus: Mapping[str, int],
+    executor: str,
+    master_port: int,
+) -> list[str]:
+    """Return what the container of vLLM runs before vllm serve, which waits until all hosts are there."""
+    if executor == _parts.RAY:
+        nodes = expected_nodes(plan, gpus)
+        return [
+            *("python", "/samewire/cluster_nodes.py", "wait"),
+            *("--expect", nodes, "--timeout", "0", "--"),
+        ]
+    addresses = {name: str(entry["address"]) for name, entry in plan["hosts"].items()}
+    lead = f"{_environment.bracketed(addresses[head])}:{_parts.lead_port(master_port)}"
+    if host != head:
+        place = ["follow", "--head", lead, "--own", addresses[host]]
+    else:
+        others = [addresses[name] for name in sorted(gpus) if name != head]
+        place = ["lead", "--listen", lead, *(["--expect", ",".join(others)] if others else [])]
+    return ["python", "/samewire/ranks.py", *place, "--"]

@@ -10,26 +10,29 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def visible_gpu_problems(seen: Mapping[str, Any], host: str, announced: int) -> list[str]:
+def visible_gpu_problems(
+    seen: Mapping[str, Any], host: str, announced: int, part: str = "ray"
+) -> list[str]:
     """Return why a container does not see the GPUs that its node announces.
 
-    seen: the result of running visible_gpus.py in it: rc, stdout, stderr.
+    seen: the result of running visible_gpus.py in it: rc, stdout, stderr; part: which container it is.
     """
+    name = {"ray": "Ray", "vllm": "vLLM"}[part]
     try:
         found = json.loads(str(seen.get("stdout", "")).strip().splitlines()[-1])
     except (ValueError, IndexError):
         detail = _last_line(seen) or "it printed nothing"
         return [
-            f"{host}: the GPUs inside the Ray container cannot be counted ({detail}), expected {announced}; "
-            f"look at docker logs on {host}"
+            f"{host}: the GPUs inside the {name} container cannot be counted ({detail}), expected "
+            f"{announced}; look at docker logs on {host}"
         ]
     # An instance of a GPU that is cut counts for Ray, not for NVML.
     if found["gpus"] >= announced or found["mig"]:
         return []
     detail = f" ({found['reason']})" if found["reason"] else ""
     return [
-        f"{host}: the Ray container sees {found['gpus']} GPUs, expected {announced}{detail}; try nvidia-smi "
-        f"on {host}, install the NVIDIA container toolkit, or choose another ray_node_gpu_access"
+        f"{host}: the {name} container sees {found['gpus']} GPUs, expected {announced}{detail}; try "
+        f"nvidia-smi on {host}, install the NVIDIA container toolkit, or choose another ray_node_gpu_access"
     ]
 
 

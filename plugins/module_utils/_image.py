@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Judge an image: whether it is the same on all hosts, and what it holds, Ray and vLLM at all.
+"""Judge an image: whether it is the same on all hosts, and what it holds: vLLM, and the same of it and of Ray.
 
 An image is what `docker image inspect` prints.
 """
@@ -73,9 +73,14 @@ def pull_problem(name: str, said: str) -> str:
     return f"image {name} cannot be pulled from its registry ({said}); {cure}"
 
 
-def versions(output: str) -> dict[str, Any] | None:
+def output(asked: Mapping[str, Any]) -> str:
+    """Return what versions.py printed; asked: the result of docker_container that ran it."""
+    return str((asked.get("container") or {}).get("Output") or asked.get("msg") or "")
+
+
+def versions(printed: str) -> dict[str, Any] | None:
     """Return what versions.py printed, by name of the program, or None where it did not run."""
-    for line in reversed(output.splitlines()):
+    for line in reversed(printed.splitlines()):
         if line.startswith(_MARK):
             return dict(json.loads(line[len(_MARK) :]))
     return None
@@ -89,8 +94,8 @@ def problems(image: str, outputs: Mapping[str, str]) -> list[str]:
         own = versions(output)
         if own is None:
             said.append(_unusable(image, host, output))
-        elif absent := [name for name in ("ray", "vllm") if not own[name]]:
-            said.append(_lacking(image, host, absent))
+        elif not own["vllm"]:
+            said.append(_lacking(image, host))
         else:
             found[host] = own
     for name in _JUDGED:
@@ -98,28 +103,21 @@ def problems(image: str, outputs: Mapping[str, str]) -> list[str]:
     return said
 
 
-def _lacking(image: str, host: str, absent: list[str]) -> str:
-    names = {"ray": "Ray", "vllm": "vLLM"}
+def _lacking(image: str, host: str) -> str:
     return (
-        f"{host}: image {image} has no {' and no '.join(names[name] for name in absent)}, "
-        f"expected both in one Python; {_CURE}"
+        f"{host}: image {image} has no vLLM, expected it beside its Python; correct container_image_name, "
+        "or name the directory of its programs with ray_node_programs"
     )
 
 
-_CURE = (
-    "vLLM's own images have no Ray since about 0.18: build one from it with "
-    "RUN pip install 'ray[default]', or name their directory with ray_node_programs"
-)
-
-
 def _unusable(image: str, host: str, output: str) -> str:
-    if "has no program ray" in output:
-        return _lacking(image, host, ["ray"])
+    if "has no program vllm" in output:
+        return _lacking(image, host)
     said = output.strip().splitlines()
     detail = said[-1].strip() if said else "it printed nothing"
     return (
         f"{host}: image {image} does not run its Python ({detail}); expected an image for this "
-        "host's processor that holds Ray and vLLM, correct container_image_name"
+        "host's processor that holds vLLM, correct container_image_name"
     )
 
 
@@ -130,8 +128,9 @@ def _differences(image: str, name: str, by_host: Mapping[str, str]) -> list[str]
     witness = next(host for host, version in by_host.items() if version == usual)
     label = {"ray": "Ray", "vllm": "vLLM", "python": "Python"}[name]
     return [
-        f"{host}: {label} in image {image} is {version}, expected {usual} as on {witness}; give all hosts "
-        "the same container_image_name and run again with -e container_image_pull=always"
+        f"{host}: {label} in image {image} is {version or 'absent'}, expected {usual or 'none'} as on "
+        f"{witness}; give all hosts the same container_image_name and run again with "
+        "-e container_image_pull=always"
         for host, version in by_host.items()
         if version != usual
     ]

@@ -44,7 +44,9 @@ __all__ = ["Pins", "Plan", "PlanError", "parse_pins", "plan", "to_json"]
 _NO_PINS = Pins()
 
 
-def parse_pins(network: str | None, interfaces: Mapping[str, Any]) -> Pins | PlanError:
+def parse_pins(
+    network: str | None, interfaces: Mapping[str, Any], *, alone: bool = False
+) -> Pins | PlanError:
     """The user's pins; a network that is no CIDR is an error."""
     try:
         cidr = ipaddress.ip_network(network) if network else None
@@ -55,7 +57,7 @@ def parse_pins(network: str | None, interfaces: Mapping[str, Any]) -> Pins | Pla
             "address and prefix length, such as 192.168.200.0/24.",
             (),
         )
-    return Pins(cidr, {host: str(name) for host, name in interfaces.items() if name})
+    return Pins(cidr, {host: str(name) for host, name in interfaces.items() if name}, alone)
 
 
 def plan(
@@ -84,7 +86,8 @@ def _plan(hosts: Sequence[topology.Host], cluster: str, pins: Pins) -> Plan:
     pinned = pins.network is not None or bool(pins.interfaces)
     if not hosts:
         raise Refusal("insufficient_facts", "The facts name no host; gather them from each host.")
-    if len(hosts) == 1 and not pinned:
+    alone = len(hosts) == 1
+    if alone and not (pinned or pins.alone):
         name = hosts[0].name
         raise Refusal(
             "single_host",
@@ -96,7 +99,7 @@ def _plan(hosts: Sequence[topology.Host], cluster: str, pins: Pins) -> Plan:
     refusals.check_pins(offers, pins)
     shared = networks.shared(offers, lambda each: not each.obstacle)
     candidates = _candidates(hosts, offers, pins, shared)
-    chosen, because, lost = _chosen(candidates, pins)
+    chosen, because, lost = _chosen(candidates, pins, alone=alone)
     if not pinned:
         refusals.check_duplicates(chosen, offers)
     data = rails.choose(chosen, candidates, pinned)
@@ -106,7 +109,8 @@ def _plan(hosts: Sequence[topology.Host], cluster: str, pins: Pins) -> Plan:
         notices += refusals.check_fallback(chosen, offers)
     return Plan(
         cluster=cluster,
-        transport="rdma" if data.complete else "socket",
+        # Nothing leaves a host that is alone.
+        transport="rdma" if data.complete and not alone else "socket",
         network=_network(chosen, because),
         hosts={
             name: _host(name, chosen, offers[name], data, candidates, lost)
@@ -139,12 +143,12 @@ def _candidates(
 
 
 def _chosen(
-    candidates: Sequence[Candidate], pins: Pins
+    candidates: Sequence[Candidate], pins: Pins, *, alone: bool
 ) -> tuple[Candidate, list[str], Mapping[topology.Network | None, str]]:
     free = _unambiguous(candidates)
     choice = networks.choose(free)
     best = choice.best[0]
-    if len(choice.best) > 1:
+    if len(choice.best) > 1 and not alone:
         names = " and ".join(str(each.network) for each in choice.best)
         raise Refusal(
             "ambiguous",
@@ -152,7 +156,8 @@ def _chosen(
             "apart; set interconnect_network to one of them.",
             tuple(best.offers),
         )
-    for name, interfaces in best.crowded.items():
+    crowded = {} if alone else best.crowded
+    for name, interfaces in crowded.items():
         raise Refusal(
             "two_nics_one_subnet",
             f"{name} has {' and '.join(interfaces)} in {best.network}, and its kernel sends "
@@ -196,6 +201,8 @@ def _because(
         reasons.append("every host has its default route there, and no other network joins all")
     elif best.routed:
         reasons.append("every host has its own network there, and routers join them")
+    elif len(best.offers) == 1 and not reasons:
+        reasons.append("the host is alone, and any address of its own will do")
     elif len(candidates) == 1 and not reasons:
         reasons.append("it is the only usable network in which every host has an address")
     else:

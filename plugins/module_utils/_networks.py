@@ -33,10 +33,14 @@ FAST = 25_000
 
 @dataclass(frozen=True)
 class Pins:
-    """What the user decided: one network for the cluster, one interface for some hosts."""
+    """What the user decided: one network for the cluster, one interface for some hosts.
+
+    alone: a single host is meant to serve alone, and only needs an address of its own.
+    """
 
     network: topology.Network | None = None
     interfaces: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
 
 
 @dataclass(frozen=True)

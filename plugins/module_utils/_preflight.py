@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _containers, _model, _shape, _status
+from . import _containers, _model, _parts, _shape, _status
 
 # What a test may let through, so that the fault shows itself later.
 GATES = ("fit", "image", "nodes", "ports", "rdma", "shm", "versions", "weights", "wire")
@@ -49,22 +49,36 @@ def ports(settings: Mapping[str, Any], *, is_head: bool) -> dict[int, tuple[str,
 
     settings: the variables of the host. Port 0, which lets the system choose, is left out.
     """
-    variables = [
-        "ray_node_extra_args",
-        "ray_head_extra_args" if is_head else "ray_worker_extra_args",
-    ]
+    found: dict[int, tuple[str, str]] = {}
+    # Where nobody has chosen yet, each may be taken.
+    wanted = settings.get("vllm_server_executor", _parts.AUTO)
+    if wanted != _parts.MP:
+        found |= _ray_ports(settings, is_head=is_head)
+    if is_head and wanted != _parts.RAY:
+        master = int(settings["vllm_server_master_port"])
+        replicas = int(settings["vllm_server_data_parallel_size"])
+        for port, purpose in _parts.ports(master, replicas=replicas).items():
+            found[port] = (purpose, "vllm_server_master_port")
+    if is_head:
+        found[int(settings["vllm_server_port"])] = ("the vLLM API", "vllm_server_port")
+    return {port: user for port, user in sorted(found.items()) if port}
+
+
+def _ray_ports(settings: Mapping[str, Any], *, is_head: bool) -> dict[int, tuple[str, str]]:
     gcs = int(settings["ray_node_port"])
     found = {
         each: (f"Ray's {option.strip('-').replace('-port', '').replace('-', ' ')}", "ray_node_port")
         for option, each in _containers.neighbour_ports(gcs, is_head=is_head).items()
     }
-    for variable in variables:
+    for variable in (
+        "ray_node_extra_args",
+        "ray_head_extra_args" if is_head else "ray_worker_extra_args",
+    ):
         for component, port in _fixed_ports(settings.get(variable) or []):
             found[port] = (f"Ray's {component.replace('-', ' ')}", variable)
     if is_head:
         found[gcs] = ("the Ray head", "ray_node_port")
-        found[int(settings["vllm_server_port"])] = ("the vLLM API", "vllm_server_port")
-    return {port: user for port, user in sorted(found.items()) if port}
+    return found
 
 
 def _fixed_ports(arguments: Sequence[str]) -> list[tuple[str, int]]:

@@ -38,6 +38,30 @@ def node_problems(
     return problems
 
 
+def part_problems(
+    plan: Mapping[str, Any], head: str, port: int, census: Iterable[Connection]
+) -> list[str]:
+    """Return which hosts have no part of the head's server, which runs without Ray.
+
+    port: where the head's part waits for the others; census: established connections of the head.
+    """
+    planned = {host: address for host, address in _planned(plan).items() if host != head}
+    own = _planned(plan)[head]
+    joined = {
+        each["remote"] for each in census if (each["local"], each["local_port"]) == (own, port)
+    }
+    problems = [
+        f"{host}: has no part of vLLM that is joined to {head} from {address}, got "
+        f"{', '.join(sorted(joined)) or 'none'}; look at the log of the vLLM container on {host}"
+        for host, address in sorted(planned.items())
+        if address not in joined
+    ]
+    return problems + [
+        f"{head}: a part of vLLM at {address} is joined that is not in the plan; stop it or plan it"
+        for address in sorted(joined - set(planned.values()))
+    ]
+
+
 def addresses_of(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return all addresses of each host, with their prefix, from its facts."""
     return {
@@ -148,8 +172,9 @@ def record(
     api_port: int,
     api_tls: bool,
     model: str,
-    image: Mapping[str, str],
+    image: Mapping[str, Any],
     gpus: Mapping[str, int],
+    executor: str,
     versions: Mapping[str, str],
     completion: Mapping[str, str],
     presets: Mapping[str, str],
@@ -176,6 +201,7 @@ def record(
             for host, entry in sorted(plan["hosts"].items())
         },
         "image": dict(image),
+        "executor": executor,
         "versions": dict(versions),
         "completion": dict(completion),
         "proven_at": proven_at,

@@ -4,7 +4,8 @@
 
 Sources, vLLM 0.32: ranks are ordered replica, stage, shard (vllm/config/model.py); the head's node comes
 first (vllm/v1/executor/ray_utils.py, get_bundles_sorted_by_node); each data parallel replica is on one
-node, as many on each as on the head (vllm/v1/engine/utils.py, create_dp_placement_groups, "strict").
+node, as many on each as on the head (vllm/v1/engine/utils.py, create_dp_placement_groups, "strict"). Without
+Ray each host takes as many ranks, the head the first (vllm/engine/arg_utils.py, config/parallel.py).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _model
+from . import _model, _parts
 
 # So many hosts are named in one line; a line about more says how many there are.
 _NAMED = 4
@@ -22,12 +23,16 @@ _NAMED = 4
 
 @dataclass(frozen=True)
 class Sizes:
-    """The parallel sizes; expert: experts are spread over all ranks of a stage, instead of cut."""
+    """The parallel sizes.
+
+    expert: experts are spread over all ranks of a stage, instead of cut; executor: what spreads the ranks.
+    """
 
     tensor: int = 1
     pipeline: int = 1
     data: int = 1
     expert: bool = False
+    executor: str = _parts.RAY
 
     @property
     def replica(self) -> int:
@@ -41,12 +46,14 @@ class Sizes:
 
 
 def sizes(settings: Mapping[str, Any]) -> Sizes:
-    """Return the sizes that the variables of the head ask for."""
+    """Return the sizes that the variables of the head ask for; Ray's, as long as nobody has chosen."""
+    executor = settings.get("vllm_server_executor")
     return Sizes(
         tensor=int(settings["vllm_server_tensor_parallel_size"]),
         pipeline=int(settings["vllm_server_pipeline_parallel_size"]),
         data=int(settings["vllm_server_data_parallel_size"]),
         expert=bool(settings["vllm_server_expert_parallel"]),
+        executor=_parts.MP if executor == _parts.MP else _parts.RAY,
     )
 
 
@@ -73,13 +80,27 @@ def local_replicas(sizes: Sizes, gpus: Mapping[str, int], head: str) -> int | No
     return None
 
 
+def order(hosts: Iterable[str], head: str) -> list[str]:
+    """Return the hosts as the ranks are given to them: the head, then the workers by name."""
+    return sorted(hosts, key=lambda host: (host != head, host))
+
+
+def share(sizes: Sizes, gpus: Mapping[str, int]) -> int | None:
+    """Return how many ranks each host takes without Ray, None where that cannot be."""
+    each, left = divmod(sizes.world, len(gpus))
+    whole = each and (each % sizes.replica == 0 or sizes.replica % each == 0)
+    return each if whole and not left and each <= min(gpus.values()) else None
+
+
 def place(sizes: Sizes, gpus: Mapping[str, int], head: str) -> tuple[Rank, ...]:
     """Return the host of each rank, none where they do not fit; gpus: by name of the host.
 
     Workers are taken by name; Ray may order three and more hosts otherwise.
     """
-    hosts = sorted(gpus, key=lambda host: (host != head, host))
-    if sizes.data == 1:
+    hosts = order(gpus, head)
+    if sizes.executor == _parts.MP:
+        slots = [host for host in hosts for _ in range(share(sizes, gpus) or 0)]
+    elif sizes.data == 1:
         slots = [host for host in hosts for _ in range(gpus[host])]
     else:
         local = local_replicas(sizes, gpus, head) or 0
@@ -121,6 +142,15 @@ def _gpu_problems(sizes: Sizes, gpus: Mapping[str, int], head: str) -> list[str]
             f"{wanted}, got {present} in the cluster ({per_host}); lower "
             f"{' or '.join(_variables(sizes))}, or add hosts"
         ]
+    if sizes.executor == _parts.MP:
+        if share(sizes, gpus) is not None:
+            return []
+        return [
+            f"{head}: {_told(sizes)} has {sizes.world} ranks, which vLLM without Ray must spread evenly "
+            f"over all {len(gpus)} hosts, whole replicas or equal parts of one, got {per_host} GPUs; change "
+            f"{' or '.join(_variables(sizes))}, take hosts out of ray_workers, or set "
+            "vllm_server_executor: ray"
+        ]
     if sizes.data > 1 and local_replicas(sizes, gpus, head) is None:
         return [
             f"{head}: data parallel {sizes.data} needs {sizes.data} replicas of {sizes.replica} GPUs, each "
@@ -161,21 +191,42 @@ def _indivisible(sizes: Sizes, head: str, model: _model.Model, what: str, count:
     )
 
 
-def arguments(wanted: Sizes, gpus: Mapping[str, int], head: str, address: str) -> list[str]:
-    """Return the arguments of vllm serve for the sizes; address: the planned one of the head.
+def arguments(
+    wanted: Sizes,
+    gpus: Mapping[str, int],
+    head: str,
+    address: str,
+    host: str = "",
+    master_port: int = 0,
+) -> list[str]:
+    """Return the arguments of vllm serve on a host for the sizes.
 
-    Source: vLLM 0.32, vllm/engine/arg_utils.py. With Ray the head's server starts the replicas of all hosts.
+    address: the planned one of the head; host, master_port: only without Ray. Source: vLLM 0.32,
+    vllm/engine/arg_utils.py. With Ray the head's server starts the replicas of all hosts.
     """
     said = [
+        *("--distributed-executor-backend", wanted.executor),
         *("--tensor-parallel-size", str(wanted.tensor)),
         *("--pipeline-parallel-size", str(wanted.pipeline)),
     ]
     if wanted.data > 1:
+        said += ["--data-parallel-size", str(wanted.data)]
+        if wanted.executor == _parts.RAY:
+            local = local_replicas(wanted, gpus, head) or wanted.data
+            said += [
+                *("--data-parallel-size-local", str(local)),
+                *("--data-parallel-backend", "ray"),
+            ]
+        else:
+            said += ["--data-parallel-rpc-port", str(_parts.data_port(master_port))]
+        said += ["--data-parallel-address", address]
+    if wanted.executor == _parts.MP and len(gpus) > 1:
         said += [
-            *("--data-parallel-size", str(wanted.data)),
-            *("--data-parallel-size-local", str(local_replicas(wanted, gpus, head) or wanted.data)),
-            *("--data-parallel-backend", "ray"),
-            *("--data-parallel-address", address),
+            *("--nnodes", str(len(gpus))),
+            *("--node-rank", str(order(gpus, head).index(host))),
+            *("--master-addr", address),
+            *("--master-port", str(master_port)),
+            *([] if host == head else ["--headless"]),
         ]
     return said + (["--enable-expert-parallel"] if wanted.expert else [])
 
@@ -215,8 +266,11 @@ def explain(sizes: Sizes, ranks: Sequence[Rank], model: _model.Model | None = No
         f"{_span(rank.rank for rank in ranks if rank.host == host)} on {host}" for host in hosts
     ]
     # Two hosts have one order, the head's first.
-    order = "; Ray may order the workers otherwise" if hosts[2:] and sizes.data == 1 else ""
-    lines = [f"{_told(sizes)}: {_listed(placed)}{order}"]
+    free = hosts[2:] and sizes.data == 1 and sizes.executor == _parts.RAY
+    lines = [
+        f"{_told(sizes)}: {_listed(placed)}"
+        + ("; Ray may order the workers otherwise" if free else "")
+    ]
     traffic = {
         "tensor": "tensor parallel, 2 all-reduces in every layer"
         + (f", {_kib(model.hidden * model.element)} per token each" if model else ""),

@@ -48,7 +48,10 @@ def _mark(phase: str, pattern: str) -> _Mark:
 # In the order in which vLLM passes them. Named groups: done, all (counts), left (time), rank, percent.
 _MARKS = (
     _mark("waiting for the nodes", r"samewire: waiting for the planned nodes: (?P<detail>.*)"),
-    _mark("starting the API server", r"samewire: Ray has exactly the planned nodes"),
+    _mark(
+        "starting the API server",
+        r"samewire: (?:Ray has exactly the planned nodes|all planned nodes are there)",
+    ),
     _mark("reading the model's configuration", r"non-default args|Resolved architecture"),
     _mark("starting the engine", r"Initializing a V1 LLM engine"),
     _mark("connecting to Ray", r"Connecting to existing Ray cluster"),

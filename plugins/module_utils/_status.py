@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import _environment
+from . import _environment, _parts
 
 SCHEMA = "samewire.status/1"
 
@@ -61,9 +61,13 @@ class Cluster:
         """Return the hosts that can be looked at, with their Docker Engines."""
         return {host: node for host, node in self.hosts.items() if not hidden(node)}
 
+    def executor(self) -> str:
+        """Return what spreads vLLM over the hosts."""
+        return _parts.deployed(self.hosts, self.head)
+
     def expected(self, host: str) -> tuple[str, ...]:
         """Return which containers a host must have."""
-        return ("ray", "vllm") if host == self.head else ("ray",)
+        return _parts.parts(self.executor(), is_head=host == self.head)
 
     def states(self) -> dict[tuple[str, str], str]:
         """Return the state of each expected container, by host and part."""
@@ -140,6 +144,7 @@ def status(cluster: Cluster, observed_at: str) -> dict[str, Any]:
         "problems": [asdict(problem) for problem in problems],
         "notes": _notes(cluster),
         "hosts": {host: _host(cluster, host, node) for host, node in sorted(cluster.hosts.items())},
+        "executor": cluster.executor(),
         "ray": {
             "planned": sorted(_planned(cluster).values()),
             "connected": cluster.hosts.get(cluster.head, {}).get("members"),
@@ -178,7 +183,9 @@ def _reason(cluster: Cluster, verdict: str, problems: Sequence[Problem]) -> str:
         return "vLLM answers; this controller has no plan to hold the rest against"
     if verdict == SERVING:
         count = len(cluster.hosts)
-        return f"vLLM answers, and Ray has {count} node{'' if count == 1 else 's'}, as planned"
+        has = "Ray has" if cluster.executor() == _parts.RAY else "its parts run on"
+        what = "node" if cluster.executor() == _parts.RAY else "host"
+        return f"vLLM answers, and {has} {count} {what}{'' if count == 1 else 's'}, as planned"
     if verdict == STARTING:
         age = cluster.hosts[cluster.head]["containers"]["vllm"]["age"]
         return f"vLLM: {cluster.server().get('progress') or 'starting'}, for {age:.0f} s"
@@ -204,16 +211,22 @@ def _problems(cluster: Cluster) -> list[Problem]:
     for (host, part), state in sorted(states.items()):
         found += _container_problems(cluster, host, part, state)
     for host, node in sorted(cluster.reached().items()):
-        if host != cluster.head and (node["containers"]["vllm"] or {}).get("own"):
-            text = (
-                f"{host}: runs container {cluster.name}-vllm, expected it on {cluster.head} alone"
-            )
-            found.append(Problem(host, "stray", f"{text}; {_DEPLOY}, or remove it"))
+        for part in sorted(set(node["containers"]) - set(cluster.expected(host))):
+            if (node["containers"][part] or {}).get("own"):
+                text = f"{host}: runs container {cluster.name}-{part}, expected {_elsewhere(cluster, part)}"
+                found.append(Problem(host, "stray", f"{text}; {_DEPLOY}, or remove it"))
         found += _address_problems(cluster, host, node)
     found += _plan_problems(cluster)
     if "running" in states.values():
         found += _ray_problems(cluster) + _server_problems(cluster)
     return found
+
+
+def _elsewhere(cluster: Cluster, part: str) -> str:
+    """Return where a part belongs that a host must not have."""
+    if part == "vllm":
+        return f"it on {cluster.head} alone"
+    return "none, since vLLM runs without Ray"
 
 
 def _cure(node: Mapping[str, Any]) -> str:
@@ -322,15 +335,19 @@ def _ray_problems(cluster: Cluster) -> list[Problem]:
     planned = _planned(cluster)
     if members is None or not planned:
         return []
+    ray = cluster.executor() == _parts.RAY
+    what = "Ray's head" if ray else "the head's vLLM"
+    part = "ray" if ray else "vllm"
     found = [
         Problem(
             host,
             "ray_node",
-            f"{host}: is not connected to Ray's head from {address}, as planned; see docker logs "
-            f"{cluster.name}-ray on {host}",
+            f"{host}: is not connected to {what} from {address}, as planned; see docker logs "
+            f"{cluster.name}-{part} on {host}",
         )
         for host, address in sorted(planned.items())
-        if address not in members
+        # The head's own Ray is connected to it, too.
+        if address not in members and (ray or host != cluster.head)
     ]
     # What runs on the head's own host may also come from its loopback.
     strangers = set(members) - set(planned.values()) - {"127.0.0.1", "::1"}
@@ -338,7 +355,8 @@ def _ray_problems(cluster: Cluster) -> list[Problem]:
         Problem(
             cluster.head,
             "ray_node",
-            f"{cluster.head}: {address} is connected to Ray's head, but not in the plan; stop Ray there",
+            f"{cluster.head}: {address} is connected to {what}, but not in the plan; stop "
+            f"{'Ray' if ray else 'vLLM'} there",
         )
         for address in sorted(strangers)
     ]

@@ -34,8 +34,8 @@ options:
     default: {}
   head:
     description: >-
-      On the head, C(ray_port), the port of Ray's GCS, C(host) and C(port), where the server listens, and
-      C(tls), whether it speaks TLS.
+      On the head, C(ray_port), the port of Ray's GCS, C(master_port), where the ranks meet without Ray,
+      C(host) and C(port), where the server listens, and C(tls), whether it speaks TLS.
     type: dict
 """
 
@@ -44,7 +44,7 @@ EXAMPLES = r"""
   samewire.vllm.cluster_status:
     cluster: spark-pair
     directory: ~/.samewire
-    head: {ray_port: 6379, host: 0.0.0.0, port: 8000}
+    head: {ray_port: 6379, master_port: 29501, host: 0.0.0.0, port: 8000}
   register: seen
 """
 
@@ -78,6 +78,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _engine,
     _kept,
     _local_api,
+    _parts,
     _server_state,
     _sockets,
     _startup,
@@ -120,6 +121,7 @@ def container(
         "id": found["Id"],
         "own": label == cluster,
         "label": label,
+        "executor": (config.get("Labels") or {}).get("samewire.executor"),
         "status": state["Status"],
         "health": (state.get("Health") or {}).get("Status"),
         "exit_code": state["ExitCode"],
@@ -147,8 +149,7 @@ def _containers(
     engine: _engine.Engine, cluster: str, environment: Mapping[str, Any]
 ) -> dict[str, Any]:
     return {
-        part: container(engine, cluster, f"{cluster}-{part}", environment)
-        for part in ("ray", "vllm")
+        part: container(engine, cluster, f"{cluster}-{part}", environment) for part in _parts.PARTS
     }
 
 
@@ -183,10 +184,10 @@ def _gpus(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _members(port: int) -> list[str] | None:
-    """Return the addresses from which a connection to the GCS of this host stands.
+    """Return the addresses from which a connection to the GCS of this host stands, or to its part of vLLM.
 
-    A raylet keeps one as long as it lives, and to look at the kernel's table takes no time; Ray's own answer
-    takes a driver, seconds to start.
+    A raylet keeps one as long as it lives, as ranks.py does, and to look at the kernel's table takes no time;
+    Ray's own answer takes a driver, seconds to start.
     """
     found: set[str] = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -249,12 +250,12 @@ def read(module: AnsibleModule) -> dict[str, Any]:
     engine = _engine.Engine()
     node: dict[str, Any] = {
         "docker": {"version": None, "reason": None},
-        "containers": {"ray": None, "vllm": None},
+        "containers": dict.fromkeys(_parts.PARTS),
         "kept": [],
         "addresses": _addresses(module),
         "gpus": _gpus(module),
         "directory": _directory(directory),
-        "members": _members(int(head["ray_port"])) if head else None,
+        "members": None,
         "server": None,
     }
     try:
@@ -270,6 +271,10 @@ def read(module: AnsibleModule) -> dict[str, Any]:
             node["server"] = server(url, _key(directory), stamped, serving["started_at"])
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
         node["docker"]["reason"] = str(error)
+    if head:
+        ray = _parts.deployed({"": node}, "") == _parts.RAY
+        lead = _parts.lead_port(int(head["master_port"]))
+        node["members"] = _members(int(head["ray_port"]) if ray else lead)
     return node
 
 

@@ -39,12 +39,13 @@ options:
       - Whether a container that is retired is kept. Where this is not said it is kept if it is the server and
         answers its health check.
     type: bool
-  ray_is_new:
+  brought:
     description:
-      - Whether the change has brought Ray to this host, so that I(state=restored) removes it although none of
-        before takes its place.
-    type: bool
-    default: false
+      - Which containers the change has brought to this host, so that I(state=restored) removes them although
+        none of before takes their place.
+    type: list
+    elements: str
+    default: []
   stop_timeout:
     description: Seconds after which a container that does not stop is killed.
     type: int
@@ -71,15 +72,17 @@ restored:
   elements: str
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _kept, _local_api
-
-# In the order in which they use each other.
-_PARTS = ("vllm", "ray")
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _engine,
+    _kept,
+    _local_api,
+    _parts,
+)
 
 
 def _serves(found: Mapping[str, Any]) -> bool:
@@ -131,13 +134,13 @@ class Keeper:
             self._do("remove", name)
         return kept
 
-    def restore(self, *, ray_is_new: bool) -> list[str]:
+    def restore(self, brought: Collection[str]) -> list[str]:
         """Bring back what was kept; return the names of what runs again."""
         returned = []
-        for part in _PARTS:
+        for part in reversed(_parts.PARTS):
             name, before = self.name(part), _kept.before(self.name(part))
             has_before = self.find(before) is not None
-            goes = has_before or (part == "ray" and ray_is_new)
+            goes = has_before or part in brought
             if goes and self.find(name) is not None:
                 self._do("remove", name)
             if has_before:
@@ -149,7 +152,7 @@ class Keeper:
 
     def drop(self) -> None:
         """Remove what was kept."""
-        for part in _PARTS:
+        for part in _parts.PARTS:
             before = _kept.before(self.name(part))
             if self.find(before) is not None:
                 self._do("remove", before)
@@ -160,14 +163,14 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "cluster": {"type": "str", "required": True},
-            "part": {"type": "str", "choices": ["ray", "vllm"]},
+            "part": {"type": "str", "choices": list(_parts.PARTS)},
             "state": {
                 "type": "str",
                 "choices": ["retired", "restored", "dropped"],
                 "required": True,
             },
             "keep": {"type": "bool"},
-            "ray_is_new": {"type": "bool", "default": False},
+            "brought": {"type": "list", "elements": "str", "default": []},
             "stop_timeout": {"type": "int", "default": 10},
         },
         required_if=[("state", "retired", ["part"])],
@@ -185,7 +188,7 @@ def main() -> None:
         if given["state"] == "retired":
             kept = keeper.retire(given["part"], given["keep"], given["stop_timeout"])
         elif given["state"] == "restored":
-            restored = keeper.restore(ray_is_new=given["ray_is_new"])
+            restored = keeper.restore(given["brought"])
         else:
             keeper.drop()
     except (_engine.EngineUnavailable, _engine.EngineRefused) as error:

@@ -69,6 +69,7 @@ node:
     image: {local: null, registry: "sha256:…", reason: null}
     foreign: {spark-pair-ray: null}
     kept: [spark-pair-vllm-before]
+    parts: [ray]
     ports: {"6379": "redis-server (pid 812)"}
     paths: {"/models/qwen": true}
     directory: {path: /root/.samewire, writable: true}
@@ -87,7 +88,13 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _engine, _gpu, _kept, _sockets
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _engine,
+    _gpu,
+    _kept,
+    _parts,
+    _sockets,
+)
 
 # Its holder may raise limits; source: linux/capability.h.
 _CAP_SYS_RESOURCE = 24
@@ -115,7 +122,7 @@ def _image(engine: _engine.Engine, reference: str) -> dict[str, Any]:
 def _foreign_containers(engine: _engine.Engine, cluster: str) -> dict[str, str | None]:
     """Return whose containers bear the names of the cluster's own, by name; None where no label says so."""
     found = {}
-    for name in (f"{cluster}-ray", f"{cluster}-vllm"):
+    for name in (f"{cluster}-{part}" for part in _parts.PARTS):
         try:
             state = engine.container(name)
         except (_engine.EngineUnavailable, _engine.EngineRefused):
@@ -272,6 +279,11 @@ def main() -> None:
             "image": _image(engine, module.params["image"]),
             "foreign": _foreign_containers(engine, module.params["cluster"]),
             "kept": sorted(filter(_kept.is_before, own.values())),
+            "parts": [
+                part
+                for part in _parts.PARTS
+                if f"{module.params['cluster']}-{part}" in own.values()
+            ],
             "ports": _taken(module.params["ports"], own.keys()),
             "paths": {path: os.path.exists(path) for path in module.params["paths"]},
             "directory": {"path": directory, "writable": _writable(directory)},

@@ -215,6 +215,8 @@ PLAY = {
         "ansible_python_interpreter": sys.executable,
         "vllm_server_plan": plan("socket"),
         "vllm_server_gpus": {"spark0": 1, "spark1": 1},
+        "vllm_server_head": "spark0",
+        "vllm_server_chosen_executor": "ray",
     },
     "tasks": [
         {

@@ -67,13 +67,26 @@ def test_the_user_names_the_folder(tmp_path: pathlib.Path) -> None:
     assert done.stdout == "right status\n"
 
 
-def test_an_image_without_ray_is_named(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(("programs", "absent"), [([], "vllm"), (["vllm"], "ray")])
+def test_what_an_image_lacks_is_named(
+    tmp_path: pathlib.Path, programs: list[str], absent: str
+) -> None:
+    for name in programs:
+        program(tmp_path / name, name)
     done = run("ray", "start", SAMEWIRE_PROGRAMS=str(tmp_path))
     assert done.returncode == 127
     assert done.stderr == (
-        f"samewire: {socket.gethostname()}: the image has no program ray in any of {tmp_path}; use an image "
-        "that contains Ray, or name its directory with ray_node_programs\n"
+        f"samewire: {socket.gethostname()}: the image has no program {absent} in any of {tmp_path}; use an "
+        "image that contains it, or name its directory with ray_node_programs\n"
     )
+
+
+def test_an_image_without_ray_still_serves(tmp_path: pathlib.Path) -> None:
+    program(tmp_path / "lone/ray", "ray")
+    program(tmp_path / "vllm", "vllm", interpreter=sys.executable)
+    folders = f"{tmp_path}/lone:{tmp_path}"
+    done = run("python", "-c", "import sys; print(sys.executable)", SAMEWIRE_PROGRAMS=folders)
+    assert done.stdout.strip() == sys.executable
 
 
 def test_python_is_the_interpreter_of_ray(tmp_path: pathlib.Path) -> None:

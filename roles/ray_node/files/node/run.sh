@@ -22,22 +22,31 @@ usual="/opt/vllm-env/bin:/opt/venv/bin:/opt/vllm/bin:/app/.venv/bin:/workspace/.
 directories="${SAMEWIRE_PROGRAMS:-$PATH:$usual}"
 
 found=""
+vllm_only=""
 ray_only=""
 IFS=:
 for directory in $directories; do
-    if [ -x "$directory/ray" ]; then
-        if [ -x "$directory/vllm" ]; then
-            found=$directory
-            break
-        fi
+    if [ -x "$directory/ray" ] && [ -x "$directory/vllm" ]; then
+        found=$directory
+        break
+    elif [ -x "$directory/vllm" ]; then
+        vllm_only=${vllm_only:-$directory}
+    elif [ -x "$directory/ray" ]; then
         ray_only=${ray_only:-$directory}
     fi
 done
 unset IFS
-found=${found:-$ray_only}
+found=${found:-${vllm_only:-$ray_only}}
+
+absent=""
 if [ -z "$found" ]; then
-    echo "samewire: $(hostname): the image has no program ray in any of $directories; use an image" \
-        "that contains Ray, or name its directory with ray_node_programs" >&2
+    absent=vllm
+elif [ "$1" = ray ] && [ ! -x "$found/ray" ]; then
+    absent=ray
+fi
+if [ -n "$absent" ]; then
+    echo "samewire: $(hostname): the image has no program $absent in any of $directories; use an image" \
+        "that contains it, or name its directory with ray_node_programs" >&2
     exit 127
 fi
 
@@ -45,8 +54,10 @@ PATH="$found:$PATH"
 export PATH
 if [ "$1" = python ]; then
     shift
-    # The interpreter of Ray itself: the first line of its console script names it.
-    interpreter=$(sed -n '1s/^#![[:space:]]*\([^[:space:]]*\).*/\1/p' "$found/ray")
+    # The interpreter of the programs themselves: the first line of a console script names it.
+    script=$found/ray
+    [ -x "$script" ] || script=$found/vllm
+    interpreter=$(sed -n '1s/^#![[:space:]]*\([^[:space:]]*\).*/\1/p' "$script")
     case "$interpreter" in
     */env | */sh | "") interpreter=python3 ;;
     esac

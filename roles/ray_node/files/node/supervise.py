@@ -43,15 +43,32 @@ def end(child, grace=GRACE, last_grace=LAST_GRACE):
             f"samewire: a rank died {grace} s ago and the server has not ended; ending it, to begin anew",
             flush=True,
         )
+        end_now(child, last_grace)
+
+
+def end_now(child, last_grace=LAST_GRACE):
+    """End a child, and what it started, that gets so many seconds to end in order."""
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(last_grace)
-    if child.returncode is None:
-        os.killpg(child.pid, signal.SIGKILL)
+        if child.returncode is None:
+            os.killpg(child.pid, signal.SIGKILL)
 
 
-def run(program):
-    """Become the program, as far as the caller can tell; returns its exit status."""
+def end_when(lost, child):
+    """End a child as soon as `lost` returns why."""
+    why = lost()
+    if child.poll() is None:
+        print(f"samewire: {why}; ending the server, to begin anew", flush=True)
+        end_now(child)
+
+
+def run(program, lost=None):
+    """Become the program, as far as the caller can tell; returns its exit status.
+
+    lost: blocks until the program can only begin anew, and returns why.
+    """
     child = subprocess.Popen(
         program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )
@@ -62,6 +79,8 @@ def run(program):
         target=copy, args=(child.stdout, sys.stdout.buffer, ender.start), daemon=True
     )
     copier.start()
+    if lost:
+        threading.Thread(target=end_when, args=(lost, child), daemon=True).start()
     code = child.wait()
     # What the server leaves behind would hold its devices, and this pipe.
     with contextlib.suppress(ProcessLookupError):

@@ -66,3 +66,9 @@ def test_wrong_types_are_refused(facts: Any, interfaces: Any, message: str) -> N
         plan(facts, interfaces=interfaces)
 
     assert str(caught.value) == message
+
+
+def test_a_head_alone_gets_an_address() -> None:
+    plan = cluster_plan.cluster_plan({"node0": lab_node(0)}, head="node0")
+    assert plan["hosts"]["node0"]["address"]
+    assert cluster_plan.cluster_plan({"node0": lab_node(0)})["error"]["code"] == "single_host"

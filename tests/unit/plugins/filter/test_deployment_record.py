@@ -18,11 +18,13 @@ def test_deployment_record_takes_numbers_as_text() -> None:
         model="qwen",
         image={},
         gpus={"spark0": "1", "spark1": 1},
+        executor="mp",
         versions={},
         completion={},
         presets={"spark0": "dgx-spark", "spark1": "generic"},
         proven_at="2026-01-01T00:00:00Z",
     )
     assert record["url"] == "https://[fd00::180]:8000"
+    assert record["executor"] == "mp"
     assert record["nodes"]["spark0"]["gpus"] == 1
     assert record["nodes"]["spark1"]["preset"] == "generic"

@@ -16,5 +16,5 @@ def test_the_output_of_both_ends() -> None:
     }
     assert judge(asked, "i:1") == [
         "node1: image i:1 does not run its Python (no such file); expected an image for this host's "
-        "processor that holds Ray and vLLM, correct container_image_name"
+        "processor that holds vLLM, correct container_image_name"
     ]

@@ -10,7 +10,14 @@ from ansible_collections.samewire.vllm.plugins.filter.node_ports import FilterMo
 
 
 def own(**changes: Any) -> dict[str, Any]:
-    return {"ray_node_port": 6379, "vllm_server_port": 8000, **changes}
+    return {
+        "ray_node_port": 6379,
+        "vllm_server_port": 8000,
+        "vllm_server_executor": "ray",
+        "vllm_server_master_port": 29501,
+        "vllm_server_data_parallel_size": 1,
+        **changes,
+    }
 
 
 def test_ports_of_the_head_and_of_a_worker() -> None:
@@ -48,4 +55,21 @@ def test_a_cluster_beside_another_needs_more_ports() -> None:
             8000: ["the vLLM API", "vllm_server_port"],
         },
         "node1": {7001: ["Ray's dashboard agent listen", "ray_node_port"]},
+    }
+
+
+def test_without_ray_there_are_ports_of_vllm_alone_and_undecided_both() -> None:
+    ports = FilterModule().filters()["node_ports"]
+    alone = {
+        8000: ["the vLLM API", "vllm_server_port"],
+        29501: ["vLLM's rendezvous of the ranks", "vllm_server_master_port"],
+        29502: ["the parts of vLLM on the other hosts", "vllm_server_master_port"],
+    }
+    wanted = {host: own(vllm_server_executor="mp") for host in ("node0", "node1")}
+    assert ports(wanted, "node0") == {"node0": alone, "node1": {}}
+    undecided = {"node0": own(vllm_server_executor="auto", vllm_server_data_parallel_size=2)}
+    assert ports(undecided, "node0")["node0"] == {
+        6379: ["the Ray head", "ray_node_port"],
+        **alone,
+        29503: ["vLLM's replicas", "vllm_server_master_port"],
     }

@@ -436,6 +436,18 @@ def test_pinned_wifi_is_accepted() -> None:
     assert warnings(plan(hosts, network="10.0.0.0/24")) == ["overlay_or_wifi"]
 
 
+def test_single_host_serves_alone_when_meant_to() -> None:
+    found = _interconnect.plan(
+        _topology.parse_cluster({"hosts": LAB[:1]}), "lab", _interconnect.Pins(alone=True)
+    )
+    assert isinstance(found, _interconnect.Plan)
+    assert found.transport == "socket"
+    assert found.hosts["node0"].address in ("10.213.1.180", "10.213.2.12")
+    assert found.network.chosen_because[0] == (
+        "the host is alone, and any address of its own will do"
+    )
+
+
 def test_single_host_serves_alone_when_pinned() -> None:
     assert chosen(plan(LAB[:1], network="10.213.2.0/24")) == {
         "node0": ("enp1s0f0np0", "10.213.2.12")

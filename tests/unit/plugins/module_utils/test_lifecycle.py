@@ -58,3 +58,13 @@ def test_without_an_engine_nothing_is_known(goal: str) -> None:
     assert problems(goal, node("spark0"), silent) == [
         "spark1: Docker does not answer (/s does not exist), expected an engine; start it"
     ]
+
+
+def test_without_ray_every_host_needs_its_part_of_the_server() -> None:
+    alone = {"ray": None, "vllm": container(executor="mp")}
+    head = node("spark0", containers=alone)
+    assert problems(_lifecycle.STARTED, head, node("spark1", containers=alone)) == []
+    assert problems(_lifecycle.STARTED, head, node("spark1", containers=GONE)) == [
+        "spark1: has no container pair-vllm, expected the one of a deployment; run samewire deploy (or the "
+        "playbook samewire.vllm.deploy) first"
+    ]

@@ -94,6 +94,29 @@ def test_a_wire_that_failed_since_it_was_proven() -> None:
     ]
 
 
+def connected(*ends: tuple[str, int, str]) -> list[dict[str, object]]:
+    return [
+        {"local": local, "local_port": port, "remote": remote, "remote_port": 40000}
+        for local, port, remote in ends
+    ]
+
+
+def test_without_ray_every_host_has_joined_the_head() -> None:
+    wire, lead = "192.168.200.12", 29502
+    joined = connected((wire, lead, "192.168.200.13"), (wire, 8000, "192.168.200.99"))
+    assert _proof.part_problems(plan(), "spark0", lead, joined) == []
+    others = connected(
+        (wire, 29501, "192.168.200.13"),
+        ("10.1.230.180", lead, "192.168.200.13"),
+        (wire, lead, "192.168.200.99"),
+    )
+    assert _proof.part_problems(plan(), "spark0", lead, others) == [
+        "spark1: has no part of vLLM that is joined to spark0 from 192.168.200.13, got 192.168.200.99; look "
+        "at the log of the vLLM container on spark1",
+        "spark0: a part of vLLM at 192.168.200.99 is joined that is not in the plan; stop it or plan it",
+    ]
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_the_record(scheme: str) -> None:
     found = _proof.record(
@@ -105,6 +128,7 @@ def test_the_record(scheme: str) -> None:
         model="qwen",
         image={"reference": "vllm:1", "digest": "sha256:1"},
         gpus=GPUS,
+        executor="ray",
         versions={"ray": "2.60.0"},
         completion={"prompt": "a", "text": "b"},
         presets={"spark0": "dgx-spark", "spark1": "generic"},
@@ -138,6 +162,7 @@ def test_the_record(scheme: str) -> None:
             },
         },
         "image": {"reference": "vllm:1", "digest": "sha256:1"},
+        "executor": "ray",
         "versions": {"ray": "2.60.0"},
         "completion": {"prompt": "a", "text": "b"},
         "proven_at": "2026-01-01T00:00:00Z",

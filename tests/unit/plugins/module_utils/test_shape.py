@@ -15,6 +15,7 @@ from tests.unit.plugins.module_utils.test_model import published
 
 PAIR = {"node0": 1, "node1": 1}
 EIGHTS = {"node0": 8, "node1": 8}
+MEET = ("--master-addr", "192.0.2.10", "--master-port", "29501")
 Sizes = _shape.Sizes
 
 
@@ -207,10 +208,17 @@ def test_gpus_that_stay_unused() -> None:
 @pytest.mark.parametrize(
     ("sizes", "expected"),
     [
-        (Sizes(tensor=2), ["--tensor-parallel-size", "2", "--pipeline-parallel-size", "1"]),
+        (
+            Sizes(tensor=2),
+            [
+                *("--distributed-executor-backend", "ray"),
+                *("--tensor-parallel-size", "2", "--pipeline-parallel-size", "1"),
+            ],
+        ),
         (
             Sizes(tensor=8, data=2, expert=True),
             [
+                *("--distributed-executor-backend", "ray"),
                 *("--tensor-parallel-size", "8", "--pipeline-parallel-size", "1"),
                 *("--data-parallel-size", "2", "--data-parallel-size-local", "1"),
                 *("--data-parallel-backend", "ray", "--data-parallel-address", "192.0.2.10"),
@@ -221,6 +229,73 @@ def test_gpus_that_stay_unused() -> None:
 )
 def test_the_arguments(sizes: Sizes, expected: list[str]) -> None:
     assert _shape.arguments(sizes, EIGHTS, "node0", "192.0.2.10") == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "host", "expected"),
+    [
+        (Sizes(tensor=16, executor="mp"), "node0", ["--node-rank", "0", *MEET]),
+        (Sizes(tensor=16, executor="mp"), "node1", ["--node-rank", "1", *MEET, "--headless"]),
+    ],
+)
+def test_the_arguments_without_ray(sizes: Sizes, host: str, expected: list[str]) -> None:
+    said = _shape.arguments(sizes, EIGHTS, "node0", "192.0.2.10", host, 29501)
+    assert said[:2] == ["--distributed-executor-backend", "mp"]
+    assert said[6:] == ["--nnodes", "2", *expected]
+
+
+def test_replicas_without_ray_meet_on_a_port_of_the_cluster() -> None:
+    sizes = Sizes(tensor=8, data=2, executor="mp")
+    assert _shape.arguments(sizes, EIGHTS, "node0", "192.0.2.10", "node1", 29501)[6:12] == [
+        *("--data-parallel-size", "2", "--data-parallel-rpc-port", "29503"),
+        *("--data-parallel-address", "192.0.2.10"),
+    ]
+
+
+def test_one_host_without_ray_meets_nobody() -> None:
+    sizes = Sizes(tensor=2, executor="mp")
+    assert _shape.arguments(sizes, {"node0": 2}, "node0", "192.0.2.10", "node0", 29501)[6:] == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gpus", "hosts"),
+    [
+        (Sizes(tensor=2), {"node0": 1, "node1": 1}, ["node0", "node1"]),
+        # The head's host does not fill up first, as it does with Ray.
+        (Sizes(tensor=2), {"node0": 2, "node1": 1}, ["node0", "node1"]),
+        (Sizes(pipeline=3), {"b": 1, "a": 1, "node0": 1}, ["node0", "a", "b"]),
+        (Sizes(tensor=2, data=2), {"node0": 2, "node1": 2}, ["node0"] * 2 + ["node1"] * 2),
+        # A replica may be on several hosts, which it may not be with Ray.
+        (
+            Sizes(tensor=2, data=2),
+            dict.fromkeys(["node0", "a", "b", "c"], 1),
+            ["node0", "a", "b", "c"],
+        ),
+    ],
+)
+def test_without_ray_each_host_takes_as_many_ranks(
+    sizes: Sizes, gpus: dict[str, int], hosts: list[str]
+) -> None:
+    sizes = replace(sizes, executor="mp")
+    assert [rank.host for rank in _shape.place(sizes, gpus, "node0")] == hosts
+    assert _shape.problems(sizes, gpus, "node0") == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gpus"),
+    [
+        (Sizes(tensor=2), {"node0": 1, "node1": 1, "node2": 1}),
+        (Sizes(tensor=4), {"node0": 3, "node1": 1}),
+        (Sizes(tensor=2, data=3), {"node0": 3, "node1": 3}),
+    ],
+)
+def test_ranks_that_do_not_spread_evenly_need_ray(sizes: Sizes, gpus: dict[str, int]) -> None:
+    sizes = replace(sizes, executor="mp")
+    assert _shape.place(sizes, gpus, "node0") == ()
+    (said,) = _shape.problems(sizes, gpus, "node0")
+    assert said.startswith("node0: tensor parallel ")
+    assert f"has {sizes.world} ranks, which vLLM without Ray must spread evenly over all " in said
+    assert said.endswith(", take hosts out of ray_workers, or set vllm_server_executor: ray")
 
 
 COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 8), min_size=1).map(

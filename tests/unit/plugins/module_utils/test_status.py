@@ -428,3 +428,35 @@ def test_gpus_that_share_the_memory_of_the_host() -> None:
 )
 def test_duration(seconds: float, text: str) -> None:
     assert _status.duration(seconds) == text
+
+
+def split(**more: Any) -> dict[str, Any]:
+    """Return the containers of a host of a cluster without Ray."""
+    return {"ray": None, "vllm": container(executor="mp", **more)}
+
+
+JOINED = ["192.168.200.13"]
+
+
+def test_without_ray_every_host_has_a_part_of_the_server() -> None:
+    head = node("spark0", containers=split(), members=JOINED)
+    status = found(head, node("spark1", containers=split(), server=None))
+    assert (status["verdict"], status["reason"], status["executor"]) == (
+        "serving",
+        "vLLM answers, and its parts run on 2 hosts, as planned",
+        "mp",
+    )
+    assert [list(own["containers"]) for own in status["hosts"].values()] == [["vllm"], ["vllm"]]
+
+
+def test_without_ray_a_missing_part_a_lone_one_and_a_ray_are_told() -> None:
+    head = node("spark0", containers=split(), members=["192.168.200.77"])
+    worker = {"ray": container(), "vllm": None}
+    assert problems(found(head, node("spark1", containers=worker))) == [
+        "spark1: has no container pair-vllm, expected the one of the deployment; run samewire deploy",
+        "spark1: runs container pair-ray, expected none, since vLLM runs without Ray; run samewire deploy, "
+        "or remove it",
+        "spark1: is not connected to the head's vLLM from 192.168.200.13, as planned; see docker logs "
+        "pair-vllm on spark1",
+        "spark0: 192.168.200.77 is connected to the head's vLLM, but not in the plan; stop vLLM there",
+    ]

@@ -69,6 +69,7 @@ def test_a_container() -> None:
         "id": "f00",
         "own": True,
         "label": "pair",
+        "executor": None,
         "status": "running",
         "health": None,
         "exit_code": 0,
@@ -175,7 +176,7 @@ def test_without_an_engine(tmp_path: pathlib.Path) -> None:
         "cluster_status",
         cluster="pair",
         directory=str(tmp_path),
-        head={"ray_port": 1, "host": "0.0.0.0", "port": 1},
+        head={"ray_port": 1, "master_port": 2, "host": "0.0.0.0", "port": 1},
     )
     assert found["changed"] is False
     node = found["node"]

@@ -117,7 +117,7 @@ def test_what_an_unfinished_change_made_does_not_replace_what_was_proven() -> No
 
 def test_all_come_back_ray_first() -> None:
     engine = Engine("pair-ray-before", "pair-vllm-before", "pair-ray", "pair-vllm")
-    assert keeper(engine).restore(ray_is_new=False) == ["pair-vllm", "pair-ray"]
+    assert keeper(engine).restore([]) == ["pair-vllm", "pair-ray"]
     assert engine.there() == {
         "pair-vllm": ("pair-vllm-before", True),
         "pair-ray": ("pair-ray-before", True),
@@ -125,12 +125,14 @@ def test_all_come_back_ray_first() -> None:
     assert engine.orders == ["start pair-ray", "start pair-vllm"]
 
 
-def test_only_a_ray_that_came_with_the_change_goes_without_a_successor() -> None:
+def test_only_what_came_with_the_change_goes_without_a_successor() -> None:
     engine = Engine("pair-ray", "pair-vllm")
-    assert keeper(engine).restore(ray_is_new=False) == []
+    assert keeper(engine).restore([]) == []
     assert list(engine.found) == ["pair-ray", "pair-vllm"]
-    assert keeper(engine).restore(ray_is_new=True) == []
+    assert keeper(engine).restore(["ray"]) == []
     assert list(engine.found) == ["pair-vllm"]
+    assert keeper(engine).restore(["vllm"]) == []
+    assert list(engine.found) == []
 
 
 def test_what_was_kept_is_dropped() -> None:
@@ -144,7 +146,7 @@ def test_containers_of_others_are_not_touched() -> None:
     engine = Engine(*names, cluster="other")
     mine = keeper(engine)
     assert mine.retire("ray", True, 10) is False
-    assert mine.restore(ray_is_new=True) == []
+    assert mine.restore(["ray"]) == []
     mine.drop()
     assert (tuple(engine.found), mine.changed) == (names, False)
 
@@ -153,7 +155,7 @@ def test_check_mode_says_what_would_be_done() -> None:
     engine = Engine("pair-ray", "pair-vllm-before")
     for act in (
         lambda mine: mine.retire("ray", True, 10),
-        lambda mine: mine.restore(ray_is_new=False),
+        lambda mine: mine.restore([]),
         lambda mine: mine.drop(),
     ):
         mine = keeper(engine, check=True)
