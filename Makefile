@@ -5,8 +5,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-BIN := .venv/bin
-STAMP := .venv/.stamp
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
 # Where pytest leaves its counts for .ci/run.
 RESULTS := .cache/results
 LAB_INVENTORY := inventories/lab
@@ -24,10 +25,10 @@ timed = @start=$$(date +%s%N); $(2); code=$$?; ms=$$(( ($$(date +%s%N) - start) 
 
 # uv installs in seconds what takes pip most of a minute; pip knows this machine's own mirrors, so it is the second try.
 define make_venv
-python=$$(for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+python=$$(for p in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
 	  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done); \
 	test -n "$$python" || { echo "setup: no Python 3.11 or newer on PATH; install one, with its venv module." >&2; exit 1; }; \
-	$$python -m venv --clear .venv && $(BIN)/pip install --quiet --upgrade pip uv && \
+	$$python -m venv --clear $(VENV) && $(BIN)/pip install --quiet --upgrade pip uv && \
 	{ $(BIN)/uv pip install --quiet --python $(BIN)/python --group dev --editable . || \
 	  $(BIN)/pip install --quiet --group dev --editable .; }
 endef
@@ -60,8 +61,12 @@ demo-parts: $(STAMP)
 lab-down: $(STAMP) ## Stop the lab; its images stay for the next time
 	@samewire lab down
 
+.PHONY: docs
+docs: $(STAMP) ## The documentation as a site, in build/site; a broken link fails
+	$(call timed,site,NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet)
+
 .PHONY: lint
-lint: lint-python lint-yaml lint-ansible ## All linters
+lint: lint-python lint-yaml lint-changelog lint-ansible ## All linters
 
 .PHONY: lint-python
 lint-python: $(STAMP) ## ruff and mypy: seconds
@@ -71,6 +76,10 @@ lint-python: $(STAMP) ## ruff and mypy: seconds
 .PHONY: lint-yaml
 lint-yaml: $(STAMP) ## yamllint: seconds
 	$(call timed,yamllint,yamllint --strict .)
+
+.PHONY: lint-changelog
+lint-changelog: $(STAMP) ## antsibull-changelog: seconds
+	$(call timed,antsibull-changelog,antsibull-changelog lint)
 
 .PHONY: lint-ansible
 lint-ansible: .cache/ansible-lint.ok ## ansible-lint, profile production: half a minute, only after changes
@@ -83,6 +92,34 @@ ansible_sources := $(shell find .config deploy.yml galaxy.yml inventories meta m
 .PHONY: unit
 unit: $(STAMP) ## Tests that need neither Docker nor the lab
 	$(call timed,unit tests,pytest tests/unit tests/driver --junitxml=$(RESULTS)/unit.xml)
+
+# The oldest and the newest Python and ansible-core that are supported; pip takes the core that belongs to the Python.
+.PHONY: unit-matrix
+unit-matrix: ## lint and unit on Python 3.11 and 3.13
+	@for version in 3.11 3.13; do \
+	  $(MAKE) VENV=.cache/python$$version PYTHON=python$$version lint unit || exit; done
+
+.PHONY: collection
+collection: $(STAMP) ## The collection as a tarball, in build
+	$(call timed,collection,ansible-galaxy collection build --force --output-path build)
+
+.PHONY: artifact-test
+artifact-test: $(STAMP) ## The tarball of the collection and the wheel, installed where nothing else is
+	$(call timed,artifact tests,pytest tests/artifacts --junitxml=$(RESULTS)/artifacts.xml)
+
+# ansible-test wants its folders' names, a repository, and an environment that does not know this clone.
+sanity_folder := build/sanity/ansible_collections/samewire/vllm
+define sanity
+rm -rf build/sanity && mkdir -p $(sanity_folder)/tests && \
+	tar -xzf build/samewire-vllm-*.tar.gz -C $(sanity_folder) && \
+	cp tests/config.yml $(sanity_folder)/tests && \
+	cd $(sanity_folder) && git init --quiet && echo /tests/output/ >.git/info/exclude && \
+	ansible-test sanity --venv $(SANITY)
+endef
+
+.PHONY: sanity
+sanity: collection ## ansible-test sanity on the built collection: many minutes; SANITY="--test pep8" for one
+	$(call timed,sanity,$(sanity))
 
 # What the tests need beside Python, installed where this may be done: Debian or Ubuntu, as root.
 programs = missing=$$(for p in chromium iptables nft ping rsync sshd; do \
@@ -107,7 +144,7 @@ lab-test: $(STAMP) ## Boot the lab, test it, deploy on it and verify
 	$(call timed,deployments,pytest tests/lab -m deploys --junitxml=$(RESULTS)/deployments.xml)
 
 .PHONY: test
-test: programs lint unit namespace-test lab-test ## Everything that a change must pass
+test: programs lint unit artifact-test namespace-test lab-test ## Everything that a change must pass
 
 .PHONY: test-all
 test-all: test ## test, and the slow scenarios

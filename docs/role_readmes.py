@@ -4,31 +4,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from docs.options import prose, table
+
 ROLES = Path(__file__).resolve().parents[1] / "roles"
-
-
-def _prose(text: str | list[str]) -> str:
-    """Return a description in Markdown: Ansible's C(code), M(module) and P(plugin#type) as code."""
-    joined = text if isinstance(text, str) else " ".join(text)
-    return re.sub(r"\b[CMP]\(([^)#]*)(?:#[a-z]+)?\)", r"`\1`", joined)
-
-
-def _default(option: dict[str, Any]) -> str:
-    if "default" in option:
-        return f"`{option['default']!r}`" if option["default"] == "" else f"`{option['default']}`"
-    return "required" if option.get("required") else "-"
-
-
-def _row(name: str, option: dict[str, Any]) -> str:
-    choices = ", ".join(f"`{choice}`" for choice in option.get("choices", []))
-    text = _prose(option["description"]) + (f" One of {choices}." if choices else "")
-    return f"| `{name}` | {option['type']} | {_default(option)} | {text} |"
 
 
 def render(role: Path) -> str:
@@ -45,11 +27,10 @@ def render(role: Path) -> str:
             lines += ["", f"## Entry point `{entry}`"]
         lines += ["", f"{spec['short_description']}."]
         if "description" in spec:
-            lines += ["", _prose(spec["description"])]
+            lines += ["", prose(spec["description"])]
         options = spec.get("options") or {}
         if options:
-            lines += ["", "| variable | type | default | meaning |", "|---|---|---|---|"]
-            lines += [_row(name, option) for name, option in options.items()]
+            lines += ["", *table("variable", options)]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,9 @@ name: deployment_record
 short_description: Write down a proven deployment as one record
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Holds what the proof observed together with the plan; the record of a cluster is kept on the
+    controller.
 options:
   _input:
     description: A plan of schema C(samewire.plan/1).

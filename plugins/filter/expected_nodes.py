@@ -10,6 +10,8 @@ name: expected_nodes
 short_description: Give the nodes that Ray must have, as the containers wait for them
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - The entry points of the containers get this text, so that they can wait without the controller.
 positional: gpus
 options:
   _input:

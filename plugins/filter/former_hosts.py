@@ -10,6 +10,9 @@ name: former_hosts
 short_description: Give the hosts that have left a cluster
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Compares the hosts on record with those of the inventory, so that who was removed can leave the
+    cluster.
 positional: hosts
 options:
   _input:

@@ -10,6 +10,9 @@ name: host_connections
 short_description: Give what a later run needs to reach the hosts of a cluster
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Keeps how Ansible reaches each host, so that a host that leaves the inventory can still be asked to
+    leave.
 positional: directories
 options:
   _input:

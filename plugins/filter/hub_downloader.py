@@ -10,6 +10,8 @@ name: hub_downloader
 short_description: Decide which host downloads a model of the hub
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Takes the pinned host, else the head, else the first host that reaches the hub.
 positional: model
 options:
   _input:

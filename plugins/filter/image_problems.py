@@ -10,6 +10,8 @@ name: image_problems
 short_description: Judge whether the image holds Ray and vLLM, the same on all hosts
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Compares what the image says on each host, its programs and the versions of Ray and vLLM in it.
 positional: image
 options:
   _input:

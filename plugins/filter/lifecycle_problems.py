@@ -10,6 +10,8 @@ name: lifecycle_problems
 short_description: Judge whether the containers of a cluster may be started, stopped or removed
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Refuses containers that are not the cluster's, and a start where a container is missing.
 options:
   _input:
     description: What M(samewire.vllm.cluster_status) returned as C(node), by name of the host.

@@ -10,6 +10,8 @@ name: local_url
 short_description: Give the URL of a server on its own host
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - A server that listens on all addresses is asked on the loopback address of its family.
 positional: port
 options:
   _input:

@@ -10,6 +10,8 @@ name: model_revision
 short_description: Give the revision of a model that the arguments of C(vllm serve) name
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Reads C(--revision), in either form in which vLLM takes it.
 options:
   _input:
     description: The arguments.

@@ -10,6 +10,8 @@ name: moved_addresses
 short_description: Say which hosts have another interconnect address than on record
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Compares the plan with that of the last deployment, host by host.
 positional: before
 options:
   _input:

@@ -10,6 +10,8 @@ name: nodes_problem
 short_description: Say which nodes Ray lacks or has too many
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Names the planned hosts that have not joined, and the nodes that are not in the plan.
 positional: plan, host
 options:
   _input:

@@ -10,6 +10,8 @@ name: rdma_problems
 short_description: Judge whether the hosts can carry the planned transport
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Where RDMA is planned, its devices must be there and Docker must be able to lock memory.
 positional: transport
 options:
   _input:

@@ -10,6 +10,8 @@ name: run_failures
 short_description: List what failed in a block that is being rescued
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Reads what failed on each host, for the report that ends the run.
 positional: hosts
 options:
   _input:

@@ -10,6 +10,8 @@ name: status_verdict
 short_description: Hold what was seen of a cluster against what was planned and proven
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Gives one word for the whole cluster, and a sentence for each difference.
 options:
   _input:
     description: What M(samewire.vllm.cluster_status) gave, by name of the host; also where it failed.

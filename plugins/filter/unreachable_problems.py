@@ -10,6 +10,8 @@ name: unreachable_problems
 short_description: Name the hosts that cannot be reached, and why
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Reads the results of a task that went on where a host did not answer.
 positional: hosts, register, answer
 options:
   _input:

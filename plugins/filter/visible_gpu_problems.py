@@ -10,6 +10,8 @@ name: visible_gpu_problems
 short_description: Judge whether a container sees the GPUs that its node announces
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Compares the GPUs inside the container with those that the node announces to Ray.
 positional: host, announced
 options:
   _input:

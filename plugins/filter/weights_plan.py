@@ -10,6 +10,9 @@ name: weights_plan
 short_description: Decide which host sends the weights of a model to which others
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Takes the pinned source, else the head, else the host that has most of the weights, and lists what
+    the others lack.
 positional: model, path
 options:
   _input:

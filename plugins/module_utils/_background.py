@@ -7,12 +7,22 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import socket
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+Process = subprocess.Popen[bytes]
+
 _PAUSE = 0.2
+
+
+def on_connection(command: Sequence[str], connection: socket.socket) -> Process:
+    """Start a program whose standard input and output are a connection."""
+    number = connection.fileno()
+    return subprocess.Popen(command, stdin=number, stdout=number, stderr=subprocess.DEVNULL)
 
 
 def detached(work: Callable[[], object]) -> None:

@@ -195,7 +195,7 @@ class Diagnosis:
             strength, first = usable[0]
             events = {
                 (event.file, event.line): event
-                for _, hits in reversed(usable)
+                for _unused, hits in reversed(usable)
                 for event in hits.events
             }
             shown = sorted(events.values(), key=lambda event: event not in first.events)[:_EVIDENCE]
@@ -342,8 +342,8 @@ def _joined(event: Event, following: list[bytes], most: int) -> str:
 
 def _ranked(found: list[_Found]) -> list[Finding]:
     """Order by: own fault before echo, sure cause before sure symptom before hints, earlier before later."""
-    timed = all(time for _, _, time, _ in found)
-    sure = [finding.rule for finding, strength, _, _ in found if strength > HINT]
+    timed = all(time for _finding, _strength, time, _order in found)
+    sure = [finding.rule for finding, strength, _time, _order in found if strength > HINT]
 
     def key(item: _Found) -> tuple[bool, bool, float, str, tuple[int, int]]:
         finding, strength, time, order = item
@@ -352,4 +352,4 @@ def _ranked(found: list[_Found]) -> list[Finding]:
         weight = strength + (1.5 if rule.role == CAUSE else 0)
         return (rule.role == CONSEQUENCE, echo, -weight, (timed and time) or "", order)
 
-    return [finding for finding, _, _, _ in sorted(found, key=key)]
+    return [finding for finding, _strength, _time, _order in sorted(found, key=key)]

@@ -65,7 +65,7 @@ def registry_credentials(image: str, config: dict[str, Any]) -> str | None:
         server = name.split("//", 1)[-1].split("/", 1)[0]
         if server not in (registry, f"index.{registry}") or not entry.get("auth"):
             continue
-        user, _, password = base64.b64decode(entry["auth"]).decode().partition(":")
+        user, _unused, password = base64.b64decode(entry["auth"]).decode().partition(":")
         return _header({"username": user, "password": password, "serveraddress": name})
     server = "https://index.docker.io/v1/" if registry == "docker.io" else registry
     helper = (config.get("credHelpers") or {}).get(server) or config.get("credsStore")
@@ -267,7 +267,7 @@ class Engine:
 
 def split_reference(reference: str) -> tuple[str, str]:
     """Return the name of an image and its tag or digest."""
-    name, _, digest = reference.partition("@")
+    name, _unused, digest = reference.partition("@")
     first, colon, tag = name.rpartition(":")
     if colon and "/" not in tag:
         name = first

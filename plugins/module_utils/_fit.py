@@ -497,7 +497,7 @@ def notes(deployment: Deployment, object_stores: Mapping[str, int | None]) -> li
     if not places or not fits(deployment):
         return []
     tokens = context(deployment)
-    (host, stage), _ = max(_missing(deployment, tokens).items(), key=lambda each: each[1])
+    (host, stage), _unused = max(_missing(deployment, tokens).items(), key=lambda each: each[1])
     wants = need(deployment, stage, tokens)
     room = places[host, stage] - wants.weights - wants.working
     at_once = room // max(wants.cache, 1)

@@ -80,7 +80,7 @@ def _is_text(text: str) -> bool:
         return False
 
 
-def _anything(_: Any) -> bool:
+def _anything(_unused: Any) -> bool:
     return True
 
 

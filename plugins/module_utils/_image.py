@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
-"""Judge an image: whether it is the same on all hosts, and what it holds: vLLM, and the same of it and of Ray.
+"""Judge an image: whether it is the same on all hosts, and what it holds of vLLM and Ray.
 
 An image is what `docker image inspect` prints.
 """

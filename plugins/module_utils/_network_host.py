@@ -251,7 +251,7 @@ def _confirmed(bell: socket.socket, key: str, ended: int, seconds: int) -> bool:
     while (left := deadline - time.monotonic()) > 0:
         bell.settimeout(left)
         with contextlib.suppress(OSError):
-            client, _ = bell.accept()
+            client, _unused = bell.accept()
             with client:
                 client.settimeout(_ANSWER_SECONDS)
                 peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -285,7 +285,7 @@ def _networks(run: Run, host: _topology.Host) -> list[tuple[str, str]]:
         if each.kind != "loopback"
     ]
     for family in ("-4", "-6"):
-        code, out, _ = run(["ip", "-json", family, "route"])
+        code, out, _unused = run(["ip", "-json", family, "route"])
         for row in json.loads(out or "[]") if code == 0 else ():
             text, interface = row.get("dst", "default"), row.get("dev")
             if text != "default" and interface and not text.startswith(("fe80:", "ff00:")):
@@ -365,7 +365,7 @@ def _netplan_configurations(run: Run) -> dict[str, str]:
             os.makedirs(root + os.path.dirname(path), exist_ok=True)
             shutil.copyfile(path, root + path)
             os.chmod(root + path, 0o600)
-        code, _, err = run(["netplan", "generate", "--root-dir", root])
+        code, _unused, err = run(["netplan", "generate", "--root-dir", root])
         if code == 127:
             return {}
         if code:

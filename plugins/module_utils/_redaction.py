@@ -47,7 +47,7 @@ def is_secret_name(name: str) -> bool:
 def secret_values(environment: Iterable[str]) -> list[str]:
     """Return the secrets among NAME=value entries, as `docker inspect` lists them."""
     pairs = (entry.partition("=") for entry in environment)
-    return [value for name, _, value in pairs if value and is_secret_name(name)]
+    return [value for name, _unused, value in pairs if value and is_secret_name(name)]
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:

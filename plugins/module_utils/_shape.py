@@ -99,13 +99,13 @@ def place(sizes: Sizes, gpus: Mapping[str, int], head: str) -> tuple[Rank, ...]:
     """
     hosts = order(gpus, head)
     if sizes.executor == _parts.MP:
-        slots = [host for host in hosts for _ in range(share(sizes, gpus) or 0)]
+        slots = [host for host in hosts for _unused in range(share(sizes, gpus) or 0)]
     elif sizes.data == 1:
-        slots = [host for host in hosts for _ in range(gpus[host])]
+        slots = [host for host in hosts for _unused in range(gpus[host])]
     else:
         local = local_replicas(sizes, gpus, head) or 0
         takes = [host for host in hosts if gpus[host] // sizes.replica >= local]
-        slots = [host for host in takes for _ in range(local * sizes.replica)]
+        slots = [host for host in takes for _unused in range(local * sizes.replica)]
     if len(slots) < sizes.world:
         return ()
     return tuple(

@@ -59,7 +59,7 @@ def names(candidates: Iterable[str]) -> list[str]:
 
 def covers(certificate: Certificate, wanted: str) -> bool:
     """Return whether a certificate is for a name; a star stands for one label."""
-    _, _, rest = wanted.partition(".")
+    rest = wanted.partition(".")[2]
     return wanted in certificate.names or (bool(rest) and f"*.{rest}" in certificate.names)
 
 

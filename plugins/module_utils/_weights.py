@@ -73,7 +73,7 @@ def network_mount(mountinfo: str, path: str) -> str | None:
     """
     held: tuple[int, str | None] = (-1, None)
     for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
+        before, _unused, after = line.partition(" - ")
         root, point = before.split()[3:5]
         kind, source = after.split()[:2]
         inside = point in ("/", path) or path.startswith(f"{point}/")
@@ -170,7 +170,7 @@ def _differences(
     }
     # Of equally frequent contents Counter names the one that it met first: the head's.
     usual = Counter(contents.values()).most_common(1)[0][0]
-    with_usual = next(host for host, content in contents.items() if content == usual)
+    with_usual = {content: host for host, content in reversed(contents.items())}[usual]
     for host, content in sorted(contents.items()):
         if content == usual:
             continue

@@ -374,7 +374,7 @@ def _sentences(faults: Sequence[_Fault], hosts: int) -> list[str]:
     for fault in faults:
         groups.setdefault((fault.code, fault.target), []).append(fault)
     sentences = []
-    for (_, target), group in groups.items():
+    for (_unused, target), group in groups.items():
         first = group[0]
         sources = [fault.source for fault in group]
         who = f"all {hosts - 1} others" if len(sources) == hosts - 1 > 2 else _listed(sources)
@@ -384,11 +384,11 @@ def _sentences(faults: Sequence[_Fault], hosts: int) -> list[str]:
 
 def _clock_problems(clocks: Mapping[tuple[str, str], Clock]) -> Iterable[str]:
     """One sentence for each host whose clock is not that of the host with which most others agree."""
-    sources = sorted({source for source, _ in clocks})
+    sources = sorted({source for source, _unused in clocks})
     if not sources:
         return
     astray = {
-        host: sum(clock.wrong for (source, _), clock in clocks.items() if source == host)
+        host: sum(clock.wrong for (source, _unused), clock in clocks.items() if source == host)
         for host in sources
     }
     reference = min(sources, key=lambda host: astray[host])

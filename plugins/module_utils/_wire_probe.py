@@ -84,14 +84,14 @@ def listen(
         address=address,
         interface=interface,
         nonce=secrets.token_hex(8),
-        ports=tuple(port for port, _ in opened),
+        ports=tuple(port for port, _unused in opened),
         mtu=int(mtu) if mtu else None,
         carrier=bool(flags & _UP) and _sysfs(interface, "carrier") != "0",
         carries=not flags & _LOOPBACK and (not flags & _NOARP or bool(flags & _POINTOPOINT)),
         macs=_own_macs(),
         problem=problem,
     )
-    return listener, [each for _, each in opened if each is not None]
+    return listener, [each for _unused, each in opened if each is not None]
 
 
 def serve(
@@ -178,7 +178,7 @@ def _bound(address: str, number: int) -> tuple[wire.Port, socket.socket | None]:
 
 
 def _first_free(address: str, text: str) -> tuple[wire.Port, socket.socket | None]:
-    first, _, last = text.partition("-")
+    first, _unused, last = text.partition("-")
     port = wire.Port(int(first), live=True), None
     for number in range(int(first), int(last) + 1):
         found = _bound(address, number)
@@ -205,7 +205,7 @@ async def _serve(
         # A client may vanish, or be no client of ours.
         with contextlib.suppress(OSError, ValueError, EOFError, asyncio.TimeoutError):
             line = await asyncio.wait_for(reader.readline(), seconds)
-            verb, _, argument = line.decode("ascii").strip().partition(" ")
+            verb, _unused, argument = line.decode("ascii").strip().partition(" ")
             if verb == "hello":
                 writer.write(f"{listener.nonce} {time.time():.6f}\n".encode())
                 size = min(int(argument), 65535)
@@ -401,7 +401,7 @@ async def _visit(
         except (asyncio.TimeoutError, OSError):
             return _Visit(replace(arrived, outcome=wire.MUTE))
         now, took = time.time(), time.monotonic() - asked
-        nonce, _, clock = answer.decode("ascii", "replace").strip().partition(" ")
+        nonce, _unused, clock = answer.decode("ascii", "replace").strip().partition(" ")
         if nonce != target.nonce:
             return _Visit(replace(arrived, outcome=wire.STRANGER))
         try:

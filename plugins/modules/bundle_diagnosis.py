@@ -93,7 +93,7 @@ def _logs(folder: str, ignored: list[str]) -> Iterator[str]:
     """Yield the logs by their path in the folder, those of containers first."""
     found = [
         os.path.relpath(os.path.join(where, name), folder)
-        for where, _, names in os.walk(folder)
+        for where, _unused, names in os.walk(folder)
         for name in names
         if os.path.splitext(name)[1] != ".json"
         and not any(fnmatch.fnmatch(name, pattern) for pattern in ignored)

@@ -150,7 +150,7 @@ def _wanted(module: AnsibleModule) -> str:
 def _load(module: AnsibleModule, program: str, rules: str, kept: pathlib.Path) -> None:
     FOLDER.mkdir(mode=0o755, exist_ok=True)
     kept.write_text(rules, encoding="utf-8")
-    code, _, err = module.run_command([program, "-f", str(kept)])
+    code, _unused, err = module.run_command([program, "-f", str(kept)])
     if code:
         module.fail_json(
             msg=f"{module.params['host']}: nft does not take the firewall's rules ({err.strip()}); "

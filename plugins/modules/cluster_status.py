@@ -162,7 +162,9 @@ def _kept_containers(engine: _engine.Engine, cluster: str) -> list[str]:
 
 def _addresses(module: AnsibleModule) -> dict[str, list[str]]:
     program = module.get_bin_path("ip")
-    code, out, _ = module.run_command([program, "-json", "address"]) if program else (1, "", "")
+    code, out, _unused = (
+        module.run_command([program, "-json", "address"]) if program else (1, "", "")
+    )
     if code:
         return {}
     return {
@@ -239,7 +241,9 @@ def server(url: str, key: str | None, stamped: list[str], begun: str) -> dict[st
 def _directory(path: str) -> dict[str, bool]:
     """Return whether a directory exists, and whether it holds folders that this user may not empty."""
     user = os.getuid()
-    foreign = user != 0 and any(os.stat(each).st_uid != user for each, _, _ in os.walk(path))
+    foreign = user != 0 and any(
+        os.stat(each).st_uid != user for each, _unused, _unused in os.walk(path)
+    )
     return {"exists": os.path.isdir(path), "foreign": foreign}
 
 

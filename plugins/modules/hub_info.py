@@ -91,7 +91,7 @@ def _get(given: dict[str, Any], path: str) -> tuple[int, str, str, Any]:
     """Return status, message, the hub's code, and the document, None where it is none."""
     base = given["endpoint"].rstrip("/")
     url, opener = f"{base}/{path}", urllib.request.build_opener(_Stay)
-    for _ in range(3):
+    for _unused in range(3):
         if not url.startswith(("http://", "https://")):
             return -1, f"{url} is no address of HTTP", "", None
         request = urllib.request.Request(url, headers={"User-Agent": "samewire"})  # noqa: S310

@@ -58,7 +58,9 @@ import stat
 
 from ansible.module_utils.basic import AnsibleModule
 
-_OWN, _OPEN, _FILE = 0o700, 0o755, 0o644
+_OWN = 0o700
+_OPEN = 0o755
+_FILE = 0o644
 
 
 def _mode(path: str) -> int | None:

@@ -84,7 +84,7 @@ def look(engine: _engine.Engine, name: str, restarts: int) -> tuple[bool, str, l
     # Docker's timestamps sort like text; what an earlier start said does not count.
     begun = state["State"]["StartedAt"][:19]
     stamped = [line.partition(" ") for line in engine.log_tail(name, _LINES, timestamps=True)]
-    lines = [text for stamp, _, text in stamped if stamp[:19] >= begun]
+    lines = [text for stamp, _unused, text in stamped if stamp[:19] >= begun]
     status = state["State"]["Status"]
     if status == "running" and (_age(begun) > _SETTLED or any(_STARTED in line for line in lines)):
         return True, "", []
@@ -93,7 +93,7 @@ def look(engine: _engine.Engine, name: str, restarts: int) -> tuple[bool, str, l
         problem = f"container {name} exited with code {state['State']['ExitCode']}"
     elif state["RestartCount"] > restarts:
         problem = f"container {name} ended and was restarted"
-    return False, problem, [text for _, _, text in stamped]
+    return False, problem, [text for _stamp, _space, text in stamped]
 
 
 def _age(begun: str) -> float:

@@ -131,6 +131,13 @@ def _gave_up(name: str, state: dict[str, Any] | None, restarts: int) -> str:
     return ""
 
 
+def _lines(engine: _engine.Engine, name: str, begun: str) -> list[str]:
+    """Return what a container has printed since a time of Docker; empty stands for the whole log."""
+    # What an earlier start said does not count, as long as this one goes on.
+    stamped = [line.partition(" ") for line in engine.log_tail(name, _LINES, timestamps=True)]
+    return [text for stamp, _space, text in stamped if stamp[:19] >= begun[:19]]
+
+
 def _certain(findings: list[_diagnosis.Finding]) -> bool:
     """Whether the first finding is a cause that waiting cannot cure."""
     return bool(
@@ -142,7 +149,7 @@ def _certain(findings: list[_diagnosis.Finding]) -> bool:
 
 def _open_door(url: str) -> str:
     """Return that a server answers without its key, empty where it refuses, or is gone."""
-    status, _ = _local_api.get(f"{url}/samewire")
+    status, _unused = _local_api.get(f"{url}/samewire")
     if status in (0, 401):
         return ""
     return (
@@ -159,8 +166,9 @@ def look(
     if _local_api.get(f"{url}/health")[0] == 200:
         problem = _open_door(url) if guarded else ""
         return _result(_startup.Progress(phase="ready"), ready=not problem, problem=problem)
-    gave_up = _gave_up(name, engine.container(name), restarts)
-    lines = engine.log_tail(name, _LINES) if gave_up != f"there is no container {name}" else []
+    state = engine.container(name)
+    gave_up = _gave_up(name, state, restarts)
+    lines = _lines(engine, name, "" if gave_up else state["State"]["StartedAt"]) if state else []
     diagnosis = _diagnosis.Diagnosis()
     diagnosis.read(name, ["\n".join(lines).encode()])
     findings = diagnosis.findings()

@@ -152,8 +152,11 @@ def _walk(folder: str, exclude: list[str]) -> Iterator[str]:
                 yield relative
 
 
-def _snapshot(path: str, revision: str) -> tuple[str, list[str]] | None:
-    """Return the snapshot of a revision in the hub's cache as a name that ends in a slash, and its ref."""
+def _snapshot(path: str, revision: str) -> tuple[str, list[str]]:
+    """Return the snapshot of a revision in the hub's cache as a name that ends in a slash, and its ref.
+
+    The name is empty where there is none.
+    """
     ref = f"refs/{revision}"
     commit, refs = revision, []
     if os.path.isfile(os.path.join(path, ref)):
@@ -161,7 +164,7 @@ def _snapshot(path: str, revision: str) -> tuple[str, list[str]] | None:
         with open(os.path.join(path, ref), encoding="utf-8") as file:
             commit = file.read().strip()
     base = f"snapshots/{commit}/"
-    return (base, refs) if os.path.isdir(os.path.join(path, base)) else None
+    return (base, refs) if os.path.isdir(os.path.join(path, base)) else ("", [])
 
 
 def read(
@@ -170,10 +173,9 @@ def read(
     """Return what is to be known of the model in a path, or that there is none."""
     base, names = "", []
     if revision:
-        snapshot = _snapshot(path, revision)
-        if snapshot is None:
+        base, names = _snapshot(path, revision)
+        if not base:
             return {"exists": False}
-        base, names = snapshot
     elif not os.path.exists(path):
         return {"exists": False}
     found: dict[str, Any] = {
@@ -287,7 +289,7 @@ def _room(path: str) -> dict[str, Any]:
 def _bytes(folder: str) -> int:
     return sum(
         os.lstat(os.path.join(parent, name)).st_size
-        for parent, _, names in os.walk(folder)
+        for parent, _unused, names in os.walk(folder)
         for name in names
     )
 

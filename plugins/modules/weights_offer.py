@@ -72,7 +72,6 @@ import re
 import select
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 
@@ -119,21 +118,15 @@ def offered(path: str) -> str:
 
 def _serve(listener: socket.socket, folder: str, idle: float) -> None:
     """Answer each connection with a daemon of its own while the offer's folder stands."""
-    daemons: list[subprocess.Popen[bytes]] = []
+    daemons: list[_background.Process] = []
     last = time.monotonic()
     while os.path.isdir(folder):
         if select.select([listener], [], [], 1)[0]:
-            connection, _ = listener.accept()
+            connection, _unused = listener.accept()
             with connection:
                 # rsync's daemon serves one connection where its standard input is a socket.
-                daemons.append(
-                    subprocess.Popen(
-                        ["rsync", "--daemon", "--no-detach", f"--config={folder}/rsyncd.conf"],
-                        stdin=connection,
-                        stdout=connection,
-                        stderr=subprocess.DEVNULL,
-                    )
-                )
+                daemon = ("rsync", "--daemon", "--no-detach", f"--config={folder}/rsyncd.conf")
+                daemons.append(_background.on_connection(daemon, connection))
         daemons = [each for each in daemons if each.poll() is None]
         if daemons:
             last = time.monotonic()

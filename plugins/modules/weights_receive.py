@@ -227,7 +227,7 @@ def _verify(given: dict[str, Any]) -> None:
 def _tidy(given: dict[str, Any]) -> None:
     """Remove from the hidden folder what belongs to another state of the model."""
     folder = _arrival(given)
-    for parent, _, names in os.walk(staging(given["path"])):
+    for parent, _unused, names in os.walk(staging(given["path"])):
         for name in names:
             full = os.path.join(parent, name)
             if os.path.relpath(full, folder) not in given["files"]:

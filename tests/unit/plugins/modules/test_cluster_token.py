@@ -20,7 +20,9 @@ def test_cluster_token_makes_one_and_keeps_it(tmp_path: pathlib.Path) -> None:
     assert len(first["token"]) == 64
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = run_module("cluster_token", path=str(path))
-    assert again == {**first, "changed": False, "invocation": again["invocation"]}
+    # ansible-core before 2.21 adds the arguments of each call.
+    told = [{**each, "invocation": None} for each in (first, again)]
+    assert told[1] == {**told[0], "changed": False}
 
 
 def test_cluster_token_replaces_another_value_and_closes_an_open_file(

@@ -66,8 +66,11 @@ def keeper(engine: Engine, check: bool = False) -> kept_container.Keeper:
 
 
 @pytest.fixture
-def health() -> Iterator[tuple[int, list[int]]]:
+def health(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, list[int]]]:
     """A server on a port that answers with the last status of the list."""
+    # A proxy of the host is none for what is on the host.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
     statuses = [200]
 
     class Handler(BaseHTTPRequestHandler):

@@ -11,7 +11,8 @@ import pytest
 from ansible_collections.samewire.vllm.plugins.modules import vllm_ready
 from tests.unit.modules import run_module
 
-RUNNING = {"State": {"Status": "running", "ExitCode": 0}, "RestartCount": 0}
+BEGUN = "2026-11-30T13:00:00.5Z"
+RUNNING = {"State": {"Status": "running", "ExitCode": 0, "StartedAt": BEGUN}, "RestartCount": 0}
 NOWHERE = "http://127.0.0.1:1"
 
 
@@ -25,9 +26,10 @@ class Engine:
     def container(self, name: str) -> dict[str, Any] | None:
         return self._state
 
-    def log_tail(self, name: str, lines: int) -> list[str]:
+    def log_tail(self, name: str, lines: int, *, timestamps: bool) -> list[str]:
         assert self._state is not None
-        return self._log[-lines:]
+        assert timestamps
+        return [line if line[:4] == "2026" else f"{BEGUN} {line}" for line in self._log[-lines:]]
 
 
 def look(state: dict[str, Any] | None, *log: str) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def test_a_start_that_goes_on() -> None:
             "container pair-vllm exited with code 2",
         ),
         (
-            {"State": {"Status": "running", "ExitCode": 0}, "RestartCount": 1},
+            {"State": {"Status": "running", "ExitCode": 0, "StartedAt": BEGUN}, "RestartCount": 1},
             "container pair-vllm ended and was restarted",
         ),
     ],
@@ -67,12 +69,23 @@ def test_a_container_that_gave_up(state: dict[str, Any] | None, problem: str) ->
     assert seen["log"] == ([f"line {number}" for number in range(5, 20)] if state else [])
 
 
+def test_what_an_earlier_start_said_does_not_count() -> None:
+    seen = look(
+        RUNNING,
+        "2026-11-30T12:59:01.1Z INFO:     Application startup complete.",
+        "2026-11-30T12:59:50.2Z vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.",
+        "samewire: Ray has exactly the planned nodes",
+    )
+    assert seen["log"] == ["samewire: Ray has exactly the planned nodes"]
+    assert (seen["findings"], seen["first_exception"]) == ([], "")
+
+
 @pytest.mark.parametrize(
     ("restarts", "problem"),
     [(1, ""), (0, "container pair-vllm ended and was restarted")],
 )
 def test_only_restarts_of_this_start_count(restarts: int, problem: str) -> None:
-    state = {"State": {"Status": "running", "ExitCode": 0}, "RestartCount": 1}
+    state = {"State": {"Status": "running", "ExitCode": 0, "StartedAt": BEGUN}, "RestartCount": 1}
     engine = Engine(state, "Initializing a V1 LLM engine")
     seen = vllm_ready.look(engine, "pair-vllm", NOWHERE, restarts)  # type: ignore[arg-type]
     assert seen["problem"] == problem
