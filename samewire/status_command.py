@@ -17,7 +17,14 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _status
 from samewire.exit_codes import MEANING, ExitCode
 from samewire.inventory import InventoryError
 from samewire.lifecycle_command import STATUS_ARTIFACT
-from samewire.options import InventoryOption, JsonOption, located, refuse
+from samewire.options import (
+    ExtraVarsOption,
+    InventoryOption,
+    JsonOption,
+    located,
+    refuse,
+    variables,
+)
 from samewire.survey import survey
 from samewire.view import is_lively, make_console, show_findings, watching
 
@@ -34,6 +41,7 @@ STYLES = {_status.SERVING: "green", _status.STARTING: "yellow", _status.STOPPED:
 
 def status(
     inventory: InventoryOption,
+    extra_vars: ExtraVarsOption = None,
     as_json: JsonOption = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")] = False,
 ) -> None:
@@ -43,9 +51,10 @@ def status(
     """
     # What a look of seconds does on the way interests nobody.
     quiet = make_console(stderr=True)
+    given = variables(extra_vars)
     try:
         with watching(quiet if verbose else Console(quiet=True), raw=verbose, diff=False) as watch:
-            asked = survey(PLAYBOOK, located(inventory), watch)
+            asked = survey(PLAYBOOK, located(inventory), watch, given)
     except InventoryError as error:
         refuse(error)
     found: Mapping[str, Any] | None = asked.ended.progress.artifacts.get(STATUS_ARTIFACT)

@@ -50,16 +50,20 @@ class Survey:
         }
 
 
-def survey(playbook: str, inventory: Path, watch: Watch) -> Survey:
+def survey(
+    playbook: str, inventory: Path, watch: Watch, extra_vars: Mapping[str, Any] | None = None
+) -> Survey:
     """Run a playbook that gathers the facts, and keep its output beside the cluster's record.
 
     Raises:
         InventoryError: The inventory describes no cluster; nothing was run.
     """
     collection = locate.collection()
-    cluster = cluster_name(inventory, collection)
+    given = dict(extra_vars or {})
+    cluster = cluster_name(inventory, collection, str(given.get("cluster_name", "")))
     started = time.monotonic()
-    ended = run(Request(playbook=playbook, inventory=inventory), collection, watch)
+    request = Request(playbook=playbook, inventory=inventory, extra_vars=given)
+    ended = run(request, collection, watch)
     folder = locate.cluster_folder(cluster)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "last-survey.log"

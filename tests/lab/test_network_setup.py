@@ -35,13 +35,18 @@ def run(folder: pathlib.Path, state: str) -> list[int]:
 
 
 def fabric(shell: Shell) -> tuple[int, set[str]]:
-    (link,) = json.loads(shell.read(f"ip -j -4 address show {shell.host.fabric_interface}"))
-    return link["mtu"], {f"{each['local']}/{each['prefixlen']}" for each in link["addr_info"]}
+    (link,) = json.loads(shell.read(f"ip -j address show {shell.host.fabric_interface}"))
+    return link["mtu"], {
+        f"{each['local']}/{each['prefixlen']}"
+        for each in link["addr_info"]
+        if each["scope"] == "global"
+    }
 
 
 def test_there_and_back(shells: tuple[Shell, Shell], tmp_path: pathlib.Path) -> None:
     before = [fabric(shell) for shell in shells]
-    addresses = [f"10.213.99.{number}/24" for number in (1, 2)]
+    # The fabric of the lab lets no other IPv4 network through.
+    addresses = [f"fd99::{number}/64" for number in (1, 2)]
     hosts = {
         shell.host.name: {
             "interconnect_network_setup_links": [
