@@ -10,6 +10,8 @@ name: certificate_verdict
 short_description: Judge the certificate and the key that an inventory gives for the API
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Says of a certificate and its key why the API could not use them, and what is worth knowing of them.
 options:
   _input:
     description: Certificate in PEM, those that vouch for it after it; empty where none is given.

@@ -10,6 +10,8 @@ name: image_transfer
 short_description: Decide which hosts receive the image from the head
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Takes what each host has of the image, and how the inventory wants it to come by it.
 positional: name
 options:
   _input:

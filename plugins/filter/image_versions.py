@@ -10,6 +10,8 @@ name: image_versions
 short_description: Read which versions an image holds
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Reads what versions.py printed in a container of the image.
 options:
   _input:
     description: The result of running C(versions.py) in a container of the image.

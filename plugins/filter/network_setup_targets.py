@@ -10,6 +10,8 @@ name: network_setup_targets
 short_description: Name the addresses that a host must reach over its new ones
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
+description:
+  - Gives the addresses that the other hosts get in the same networks, with the size of a full packet.
 positional: host
 options:
   _input:
