@@ -13,7 +13,7 @@ import pytest
 from tests.lab.driver import INVENTORY, PLAIN, ROOT
 from tests.lab.shell import Shell
 
-pytestmark = pytest.mark.deploys
+pytestmark = pytest.mark.heals
 
 MTU = 1400
 
