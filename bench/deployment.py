@@ -7,7 +7,6 @@
 | a deployment from nothing, with a completion | bench/by_hand.sh, the least that gives one |
 | a deployment that changes nothing | `ansible all -m ping` on the same hosts |
 | the facts of the interconnect | Ansible's own facts of the network |
-| the server killed, until completions are right again | the start of its container, until it serves |
 
 The pairs of a measure are run in turns, so that what else the machine does falls on both.
 """
