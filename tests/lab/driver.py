@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import subprocess
+from typing import Any
 
 ROOT = pathlib.Path(__file__).parents[2]
 INVENTORY = "inventories/lab"
@@ -19,3 +21,10 @@ def samewire(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["samewire", *arguments], capture_output=True, text=True, check=False, cwd=ROOT, env=PLAIN
     )
+
+
+def result(verb: str, *arguments: str, inventory: str = INVENTORY) -> dict[str, Any]:
+    """Run a verb that succeeds; return what it printed as JSON."""
+    done = samewire(verb, "-i", inventory, "--json", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from samewire_lab.waiting import wait_for
-from tests.lab.driver import CLUSTER, INVENTORY, ROOT, samewire
+from tests.lab.driver import CLUSTER, INVENTORY, ROOT, result
 from tests.lab.load import Load
 from tests.lab.shell import on
 
@@ -30,12 +30,6 @@ def inventory(tmp_path: pathlib.Path) -> str:
     return str(folder)
 
 
-def run(verb: str, inventory: str, *arguments: str) -> dict[str, object]:
-    done = samewire(verb, "-i", inventory, "--json", *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads(done.stdout))
-
-
 def containers(cluster: str) -> dict[str, list[str]]:
     """Return the containers of a cluster with ids and ages, by host."""
     command = (
@@ -46,25 +40,25 @@ def containers(cluster: str) -> dict[str, list[str]]:
 
 
 def test_two_clusters_on_the_same_hosts(inventory: str) -> None:
-    run("deploy", INVENTORY)
+    result("deploy")
     first = containers("lab")
     record = json.loads((CLUSTER / "record.json").read_text())
     with Load(record) as load:
         wait_for(lambda: load.right_since(0), 60, "the first cluster does not serve")
 
-        run("deploy", inventory)
+        result("deploy", inventory=inventory)
         other = json.loads((CLUSTER.parent / "neighbour/record.json").read_text())
         assert other["nodes"].keys() == record["nodes"].keys()
-        assert run("status", inventory)["verdict"] == "serving"
+        assert result("status", inventory=inventory)["verdict"] == "serving"
         with Load(other) as second:
             wait_for(lambda: second.right_since(0), 60, "the second cluster does not serve")
         beside = containers("neighbour")
-        assert run("deploy", INVENTORY)["changed"] == 0
-        assert run("deploy", inventory)["changed"] == 0
+        assert result("deploy")["changed"] == 0
+        assert result("deploy", inventory=inventory)["changed"] == 0
         assert containers("neighbour") == beside
 
-        run("teardown", inventory, "--yes")
+        result("teardown", "--yes", inventory=inventory)
         assert containers("neighbour") == {host: [] for host in HOSTS}
         assert not load.failed_since(0)
     assert containers("lab") == first
-    assert run("status", INVENTORY)["verdict"] == "serving"
+    assert result("status")["verdict"] == "serving"

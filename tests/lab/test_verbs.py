@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from samewire_lab.waiting import wait_for
-from tests.lab.driver import CLUSTER, INVENTORY, samewire
+from tests.lab.driver import CLUSTER, INVENTORY, result, samewire
 from tests.lab.load import Load
 from tests.lab.shell import on
 
@@ -18,12 +18,6 @@ HOSTS = ("node0", "node1")
 STRANGER = "lab-of-somebody-else"
 
 pytestmark = pytest.mark.deploys
-
-
-def run(verb: str, *arguments: str) -> dict[str, object]:
-    done = samewire(verb, "-i", INVENTORY, "--json", *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads(done.stdout))
 
 
 def verdict() -> str:
@@ -60,25 +54,25 @@ def _stranger() -> Iterator[None]:
 
 
 def test_down_and_up() -> None:
-    run("deploy")
+    result("deploy")
     record = json.loads((CLUSTER / "record.json").read_text())
     strangers = {host: running(host)[STRANGER] for host in HOSTS}
     before = {host: running(host) for host in HOSTS}
 
-    run("stop", "--check")
+    result("stop", "--check")
     assert {host: running(host) for host in HOSTS} == before
 
-    assert run("stop")["changed"] == 3
+    assert result("stop")["changed"] == 3
     assert verdict() == "stopped"
-    assert run("stop")["changed"] == 0
+    assert result("stop")["changed"] == 0
     assert all(set(running(host)) == {STRANGER} for host in HOSTS)
 
-    assert run("start")["changed"] == 3
+    assert result("start")["changed"] == 3
     assert verdict() == "serving"
     started = {host: running(host) for host in HOSTS}
-    assert run("start")["changed"] == 0
+    assert result("start")["changed"] == 0
 
-    run("restart")
+    result("restart")
     assert verdict() == "serving"
     again = {host: running(host) for host in HOSTS}
     assert again["node0"]["lab-vllm"] > again["node1"]["lab-ray"] > again["node0"]["lab-ray"]
@@ -89,14 +83,14 @@ def test_down_and_up() -> None:
 
 
 def test_teardown() -> None:
-    run("deploy")
+    result("deploy")
     before = {host: belongings(host) for host in HOSTS}
 
     asked = samewire("teardown", "-i", INVENTORY)
     assert asked.returncode != 0
     assert verdict() == "serving"
 
-    assert run("teardown", "--yes")["changed"] != 0
+    assert result("teardown", "--yes")["changed"] != 0
     assert verdict() == "absent"
     for host in HOSTS:
         assert set(running(host)) == {STRANGER}
@@ -106,4 +100,4 @@ def test_teardown() -> None:
     assert not [
         name for name in ("plan.json", "record.json", "api_key") if (CLUSTER / name).exists()
     ]
-    assert run("teardown", "--yes")["changed"] == 0
+    assert result("teardown", "--yes")["changed"] == 0
