@@ -5,32 +5,8 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
-from ansible_collections.samewire.vllm.plugins.module_utils import _following
-
-display = Display()
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _background_action
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
-    """Wait on the controller, so that a person sees how far the pull is."""
-
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Return the module's last result, with the problem in `msg` where it failed."""
-        result = dict(super().run(tmp, task_vars))
-        done = _following.carry_through(
-            lambda **more: self._execute_module(
-                module_args={**self._task.args, **more}, task_vars=task_vars
-            ),
-            (task_vars or {}).get("inventory_hostname", ""),
-            display.display,
-            time.monotonic,
-            stall=float(self._task.args.get("stall_timeout", 900)),
-        )
-        return {**result, **done}
+class ActionModule(_background_action.BackgroundAction):
+    """Shows how far the pull is."""

@@ -25,6 +25,12 @@ def on_connection(command: Sequence[str], connection: socket.socket) -> Process:
     return subprocess.Popen(command, stdin=number, stdout=number, stderr=subprocess.DEVNULL)
 
 
+def listener(address: str) -> socket.socket:
+    """Return a socket that listens on an address, at a port that the kernel chooses."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.create_server((address, 0), family=family, backlog=128)
+
+
 def detached(work: Callable[[], object]) -> None:
     """Do the work in a process of its own, and return at once; what it raises is lost."""
     # Forked twice, so that Ansible neither waits for the child nor has to reap it.
@@ -58,10 +64,14 @@ def begin(work: Callable[[Callable[[str], None]], str]) -> str:
     return job
 
 
-def watch(job: str, seconds: float) -> dict[str, Any]:
+def watch(
+    job: str,
+    seconds: float,
+    lost: str = "the work in the background ended without a word; run again",
+) -> dict[str, Any]:
     """Wait a while for the end of the work and return `over`, `problem` and `progress`.
 
-    Work that is over, or failed, leaves nothing behind.
+    lost: the problem of work that ended without saying how. Work that is over leaves nothing behind.
     """
     end = time.monotonic() + seconds
     while (goes_on := _goes_on(job)) and time.monotonic() < end:
@@ -71,7 +81,7 @@ def watch(job: str, seconds: float) -> dict[str, Any]:
         return {"over": False, "problem": "", "progress": progress}
     shutil.rmtree(job, ignore_errors=True)
     if problem is None:
-        problem = "the work in the background ended without a word; run again"
+        problem = lost
     return {"over": not problem, "problem": problem, "progress": progress}
 
 

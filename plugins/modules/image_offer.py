@@ -276,9 +276,7 @@ def _offer(given: dict[str, Any]) -> dict[str, Any]:
         )
     ):
         raise _Refused(problem)
-    address = given["address"]
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.create_server((address, 0), family=family, backlog=128)
+    listener = _background.listener(given["address"])
     folder = tempfile.mkdtemp(prefix="samewire-image-offer-")
     layers = list(image["RootFS"]["Layers"])
     door = _Door(listener, given["peers"], given["token"])

@@ -140,8 +140,7 @@ def _serve(listener: socket.socket, folder: str, idle: float) -> None:
 def _offer(
     address: str, path: str, peers: list[str], password: str, idle: float
 ) -> dict[str, object]:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.create_server((address, 0), family=family, backlog=128)
+    listener = _background.listener(address)
     folder = tempfile.mkdtemp(prefix="samewire-weights-offer-")
     for name, text in (
         ("secrets", f"samewire:{password}\n"),

@@ -103,12 +103,9 @@ problem:
 """
 
 import fcntl
-import json
 import os
 import shutil
 import subprocess
-import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -121,7 +118,6 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _weights_plan,
 )
 
-_PAUSE = 0.5
 _USER = "samewire"
 
 
@@ -290,60 +286,23 @@ def work(given: dict[str, Any]) -> str:
     return ""
 
 
-def _start(given: dict[str, Any]) -> str:
-    """Begin the work in the background and return the folder of the job."""
-    job = tempfile.mkdtemp(prefix="samewire-weights-job-")
-    # Held as long as the work goes on, also by a child that cannot say how it ended.
-    lock = os.open(job, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-
-    def finish() -> None:
-        problem = work(given)
-        with open(os.path.join(job, "result.new"), "w", encoding="utf-8") as file:
-            json.dump({"problem": problem}, file)
-        os.rename(os.path.join(job, "result.new"), os.path.join(job, "result"))
-
-    _background.detached(finish)
-    os.close(lock)
-    return job
-
-
-def _goes_on(job: str) -> bool:
-    lock = os.open(job, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
-
-
-def _result(job: str) -> str | None:
-    try:
-        with open(os.path.join(job, "result"), encoding="utf-8") as file:
-            return str(json.load(file)["problem"])
-    except FileNotFoundError:
-        return None
-
-
 def look(given: dict[str, Any]) -> dict[str, Any]:
-    """Return how far the job is; one that is over leaves nothing behind."""
-    # In this order, since the work may end between the two questions.
-    goes_on, problem = _goes_on(given["job"]), _result(given["job"])
-    if problem is None and not goes_on:
-        problem = (
-            f"receiving {given['path']} ended without a word; what has arrived is kept, run again"
-        )
+    """Wait a while, and return how far the job is; one that is over leaves nothing behind."""
+    seen = _background.watch(
+        given["job"],
+        given["seconds"],
+        lost=f"receiving {given['path']} ended without a word; what has arrived is kept, run again",
+    )
+    return {**seen, "progress": "" if seen["problem"] else _progress(given, over=seen["over"])}
+
+
+def _progress(given: dict[str, Any], *, over: bool) -> str:
     total = _total(given)
-    if problem is None:
-        done = _arrived(given)
-        verb = "verifying" if done == total else "receiving"
-        progress = f"{verb} weights, {_weights_plan.amount(done)} of {_weights_plan.amount(total)}"
-        return {"over": False, "problem": "", "progress": progress}
-    shutil.rmtree(given["job"], ignore_errors=True)
-    progress = f"received and verified {_weights_plan.amount(total)} of weights"
-    return {"over": not problem, "problem": problem, "progress": progress if not problem else ""}
+    if over:
+        return f"received and verified {_weights_plan.amount(total)} of weights"
+    done = _arrived(given)
+    verb = "verifying" if done == total else "receiving"
+    return f"{verb} weights, {_weights_plan.amount(done)} of {_weights_plan.amount(total)}"
 
 
 def main() -> None:
@@ -369,13 +328,8 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=bool(given["files"]))
     if not given["job"]:
-        module.exit_json(changed=True, job=_start(given))
-    end = time.monotonic() + given["seconds"]
-    seen = look(given)
-    while not (seen["over"] or seen["problem"]) and time.monotonic() < end:
-        time.sleep(_PAUSE)
-        seen = look(given)
-    module.exit_json(changed=True, **seen)
+        module.exit_json(changed=True, job=_background.begin(lambda _say: work(given)))
+    module.exit_json(changed=True, **look(given))
 
 
 if __name__ == "__main__":
