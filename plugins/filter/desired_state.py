@@ -67,7 +67,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _desired_state, _forms
 
@@ -102,6 +102,16 @@ def role_options() -> dict[str, dict[str, Any]]:
     return options
 
 
+@functools.cache
+def _defaults() -> dict[str, Any]:
+    """Return the default of each variable that has one, of the type that its role asks for."""
+    return {
+        name: _validated(option, option["default"]).validated_parameters["value"]
+        for name, option in role_options().items()
+        if option.get("default") is not None
+    }
+
+
 def _expected(option: Mapping[str, Any]) -> str:
     if "choices" in option:
         return "one of " + ", ".join(str(choice) for choice in option["choices"])
@@ -115,48 +125,51 @@ def _description(option: Mapping[str, Any]) -> str:
     return str(first).rstrip(".")
 
 
-def _validated(option: Mapping[str, Any], value: object) -> Any:
+def _plain(value: Any) -> Any:
+    """Copy a value out of Ansible's lazy containers, which take milliseconds for each copy."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _validated(option: Mapping[str, Any], value: object) -> ValidationResult:
     spec = {key: option[key] for key in ("type", "elements", "choices") if key in option}
-    return ArgumentSpecValidator({"value": spec}).validate({"value": value})
+    return ArgumentSpecValidator({"value": spec}).validate({"value": _plain(value)})
 
 
-def _is_wrong(option: Mapping[str, Any], value: object) -> bool:
-    return bool(_validated(option, value).error_messages)
-
-
-def _converted(option: Mapping[str, Any], value: object) -> Any:
-    return _validated(option, value).validated_parameters["value"]
-
-
-def _problems(
+def _judged(
     host: str, variables: Mapping[str, Any], options: Options, required: Sequence[str]
-) -> list[str]:
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the problems of a host, and what its inventory says, of the types that the roles ask for."""
     found = _desired_state.unknown_variables(host, variables, options, OWN_PREFIXES)
     for name in required:
         if name not in variables:
             description = _description(options[name])
             found.append(_desired_state.missing_variable(host, name, description))
+    said = {}
     for name in sorted(set(options) & set(variables)):
         option, value = options[name], variables[name]
-        if _is_wrong(option, value):
+        result = _validated(option, value)
+        said[name] = result.validated_parameters["value"]
+        if result.error_messages:
             expected = _expected(option)
-        elif not (expected := _forms.expected(name, _converted(option, value))):
+        elif not (expected := _forms.expected(name, said[name])):
             continue
         shown = "(a secret)" if option.get("no_log") else value
         found.append(_desired_state.wrong_type(host, name, shown, expected))
-    return found
+    return found, said
 
 
-def _settings(variables: Mapping[str, Any], options: Options) -> dict[str, Any]:
+def _settings(said: Mapping[str, Any], options: Options) -> dict[str, Any]:
     """Return the value of each variable that the inventory or the roles' defaults give; no secrets."""
-    settings = {}
-    for name, option in options.items():
-        if option.get("no_log"):
-            continue
-        value = variables[name] if name in variables else option.get("default")
-        if value is not None:
-            settings[name] = _converted(option, value)
-    return settings
+    values = {**_defaults(), **said}
+    return {
+        name: values[name]
+        for name, option in options.items()
+        if not option.get("no_log") and values.get(name) is not None
+    }
 
 
 def desired_state(
@@ -172,9 +185,9 @@ def desired_state(
     hosts = dict.fromkeys([*heads, *workers])
     problems += filter(None, map(_forms.host_problem, hosts))
     for host in hosts:
-        wrong = _problems(host, hostvars[host], options, required)
+        wrong, said = _judged(host, hostvars[host], options, required)
         problems += wrong
-        settings[host] = {} if wrong else _settings(hostvars[host], options)
+        settings[host] = {} if wrong else _settings(said, options)
     return {"problems": problems, "settings": settings}
 
 
