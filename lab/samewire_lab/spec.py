@@ -22,7 +22,7 @@ IMAGE = "samewire/vllm-cpu"
 IMAGE_TAG = "0.32.0"
 
 MODEL_PATH = "/models/tiny"
-HOST_MEMORY = 5 * 2**30
+HOST_MEMORY = 7 * 2**30
 HOST_SHM = 2 * 2**30
 USERS = ("root", "operator", "dockhand")
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 # client server, ports of workers). All other ports Ray and vLLM let the system choose.
 RAY_PORTS = ((8265, 8265), (10001, 19999))
 LAST_PORT = 65535
+_FOLDER = "/etc/samewire"
 
 _INTERFACE = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
@@ -53,6 +54,21 @@ class Firewall:
 def table(cluster: str) -> str:
     """Return the name of a cluster's table."""
     return f"samewire_{cluster}"
+
+
+def file(cluster: str) -> str:
+    """Return the path of the file on the host that holds a cluster's table."""
+    return f"{_FOLDER}/{cluster}.nft"
+
+
+def listing_file(cluster: str) -> str:
+    """Return the path of the file that holds what nft said of the table when it was loaded."""
+    return f"{_FOLDER}/{cluster}.loaded"
+
+
+def listing_command(program: str, cluster: str) -> list[str]:
+    """Return the command that prints a cluster's table without what changes by itself."""
+    return [program, "-s", "list", "table", "inet", table(cluster)]
 
 
 def ruleset(wanted: Firewall) -> str:

@@ -216,6 +216,11 @@ def _problems(cluster: Cluster) -> list[Problem]:
                 text = f"{host}: runs container {cluster.name}-{part}, expected {_elsewhere(cluster, part)}"
                 found.append(Problem(host, "stray", f"{text}; {_DEPLOY}, or remove it"))
         found += _address_problems(cluster, host, node)
+        if node["firewall"] is False:
+            text = (
+                f"{host}: the firewall of the cluster is not loaded, expected its table in nftables"
+            )
+            found.append(Problem(host, "firewall", f"{text}; {_DEPLOY}"))
     found += _plan_problems(cluster)
     if "running" in states.values():
         found += _ray_problems(cluster) + _server_problems(cluster)

@@ -100,7 +100,6 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _firewall
 
-FOLDER = pathlib.Path("/etc/samewire")
 # Source: sd_booted(3).
 _SYSTEMD = pathlib.Path("/run/systemd/system")
 _FREE_PORTS = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -113,10 +112,15 @@ def _text(file: pathlib.Path) -> str:
         return ""
 
 
+def _kept_listing(module: AnsibleModule) -> pathlib.Path:
+    return pathlib.Path(_firewall.listing_file(module.params["cluster"]))
+
+
 def _listing(module: AnsibleModule, program: str) -> str:
     """Return the table as nft prints it, empty where there is none."""
-    name = _firewall.table(module.params["cluster"])
-    code, out, err = module.run_command([program, "-s", "list", "table", "inet", name])
+    code, out, err = module.run_command(
+        _firewall.listing_command(program, module.params["cluster"])
+    )
     if code and "No such file" not in err:
         module.fail_json(
             msg=f"{module.params['host']}: nft cannot be used ({err.strip()}); run it as root"
@@ -148,7 +152,7 @@ def _wanted(module: AnsibleModule) -> str:
 
 
 def _load(module: AnsibleModule, program: str, rules: str, kept: pathlib.Path) -> None:
-    FOLDER.mkdir(mode=0o755, exist_ok=True)
+    kept.parent.mkdir(mode=0o755, exist_ok=True)
     kept.write_text(rules, encoding="utf-8")
     code, _unused, err = module.run_command([program, "-f", str(kept)])
     if code:
@@ -156,18 +160,17 @@ def _load(module: AnsibleModule, program: str, rules: str, kept: pathlib.Path) -
             msg=f"{module.params['host']}: nft does not take the firewall's rules ({err.strip()}); "
             "its kernel needs nf_tables and nft_reject_inet, or set firewall_enabled: false"
         )
-    loaded = _listing(module, program)
-    kept.with_suffix(".loaded").write_text(loaded, encoding="utf-8")
+    _kept_listing(module).write_text(_listing(module, program), encoding="utf-8")
 
 
 def _remove(module: AnsibleModule, program: str, present: bool, kept: pathlib.Path) -> None:
     if present:
         name = _firewall.table(module.params["cluster"])
         module.run_command([program, "delete", "table", "inet", name], check_rc=True)
-    for file in (kept, kept.with_suffix(".loaded")):
+    for file in (kept, _kept_listing(module)):
         file.unlink(missing_ok=True)
-    if FOLDER.is_dir() and not os.listdir(FOLDER):
-        FOLDER.rmdir()
+    if kept.parent.is_dir() and not os.listdir(kept.parent):
+        kept.parent.rmdir()
 
 
 def main() -> None:
@@ -190,7 +193,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     host, absent = module.params["host"], module.params["state"] == "absent"
-    kept = FOLDER / f"{module.params['cluster']}.nft"
+    kept = pathlib.Path(_firewall.file(module.params["cluster"]))
     rules = "" if absent else _wanted(module)
     program = module.get_bin_path("nft") or ""
     if not program and not absent:
@@ -199,7 +202,7 @@ def main() -> None:
             f"apt install nftables) on {host}, or set firewall_enabled: false"
         )
     listing = _listing(module, program) if program else ""
-    before, whole = _text(kept), listing == _text(kept.with_suffix(".loaded"))
+    before, whole = _text(kept), listing == _text(_kept_listing(module))
     changed = bool(before or listing) if absent else before != rules or not (listing and whole)
     if changed and not module.check_mode:
         if absent:

@@ -60,6 +60,7 @@ node:
     addresses: {enp1s0f0np0: [192.168.200.12]}
     gpus: {list: [], reason: nvidia-smi is not installed}
     directory: {exists: true, foreign: false}
+    firewall: true
     members: [192.168.200.12, 192.168.200.13]
     server: {healthy: true, models: [tiny]}
 """
@@ -76,6 +77,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _engine,
+    _firewall,
     _kept,
     _local_api,
     _parts,
@@ -238,6 +240,20 @@ def server(url: str, key: str | None, stamped: list[str], begun: str) -> dict[st
     }
 
 
+def _firewall_stands(module: AnsibleModule, cluster: str) -> bool | None:
+    """Return whether the rules of the cluster are loaded; None without any, or where only root can tell."""
+    program, kept = module.get_bin_path("nft"), _firewall.file(cluster)
+    if not program or os.geteuid() != 0 or not os.path.exists(kept):
+        return None
+    command = _firewall.listing_command(program, cluster)
+    _unused, listing, _unused = module.run_command(command)
+    try:
+        with open(_firewall.listing_file(cluster), encoding="utf-8") as file:
+            return bool(file.read() == listing)
+    except OSError:
+        return False
+
+
 def _directory(path: str) -> dict[str, bool]:
     """Return whether a directory exists, and whether it holds folders that this user may not empty."""
     user = os.getuid()
@@ -259,6 +275,7 @@ def read(module: AnsibleModule) -> dict[str, Any]:
         "addresses": _addresses(module),
         "gpus": _gpus(module),
         "directory": _directory(directory),
+        "firewall": _firewall_stands(module, cluster),
         "members": None,
         "server": None,
     }

@@ -171,12 +171,23 @@ def test_a_second_run_changes_nothing_and_other_tables_stay(host: Segment) -> No
     assert list(pathlib.Path("/etc/samewire").glob(f"{CLUSTER}*")) == []
 
 
-def test_what_somebody_else_did_to_the_table_is_undone(host: Segment) -> None:
+def stands(segment: Segment) -> bool | None:
+    """Return what a look at the host says of the firewall."""
+    look = segment.module("node0", "cluster_status", cluster=CLUSTER, directory="/nowhere")
+    found: bool | None = look["node"]["firewall"]
+    return found
+
+
+def test_what_somebody_else_did_to_the_table_is_seen_and_undone(host: Segment) -> None:
+    assert stands(host) is None
     firewall(host)
+    assert stands(host) is True
     nft(host, "flush", "chain", "inet", f"samewire_{CLUSTER}", "input")
+    assert stands(host) is False
     assert reached(host, "away", MANAGEMENT) == set(PORTS)
     assert firewall(host)["changed"]
     nft(host, "delete", "table", "inet", f"samewire_{CLUSTER}")
+    assert stands(host) is False
     assert firewall(host)["changed"]
     assert reached(host, "away", MANAGEMENT) == {API, OTHER, OPENED}
 

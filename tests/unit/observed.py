@@ -70,6 +70,7 @@ def node(host: str, **more: Any) -> dict[str, Any]:
             "reason": None,
         },
         "directory": {"exists": True, "foreign": False},
+        "firewall": None,
         "members": sorted(ADDRESSES.values()) if head else None,
         "server": server() if head else None,
         **more,

@@ -341,6 +341,20 @@ def test_what_a_change_that_did_not_end_has_kept_is_noted() -> None:
     ]
 
 
+@pytest.mark.parametrize("stands", [True, None])
+def test_a_firewall_that_stands_or_is_not_asked_for_is_no_problem(stands: bool | None) -> None:
+    assert found(node("spark0", firewall=stands))["problems"] == []
+
+
+def test_a_firewall_that_is_gone_is_a_problem() -> None:
+    status = found(worker=node("spark1", firewall=False))
+    assert (status["verdict"], status["reason"]) == (
+        "degraded",
+        "spark1: the firewall of the cluster is not loaded, expected its table in nftables; run "
+        "samewire deploy",
+    )
+
+
 def test_a_server_that_healed_loops_no_more() -> None:
     status = found(node("spark0", containers={"ray": container(), "vllm": container(restarts=5)}))
     assert (status["verdict"], status["problems"]) == ("serving", [])
