@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 # Where Ray listens without being told; source: ray/_private/ray_constants.py and scripts.py (dashboard,
 # client server, ports of workers). All other ports Ray and vLLM let the system choose.
@@ -20,6 +21,9 @@ LAST_PORT = 65535
 _FOLDER = "/etc/samewire"
 
 _INTERFACE = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
+_ADMITTED = re.compile(
+    r"^\s*(?:iifname \"[^\"]+\" )?ip6? saddr \{ ([^}]+) \} accept$", re.MULTILINE
+)
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
 Range = tuple[int, int]
@@ -69,6 +73,36 @@ def listing_file(cluster: str) -> str:
 def listing_command(program: str, cluster: str) -> list[str]:
     """Return the command that prints a cluster's table without what changes by itself."""
     return [program, "-s", "list", "table", "inet", table(cluster)]
+
+
+def admitted(rules: str) -> list[str]:
+    """Return the networks that a ruleset of this module lets through to every port."""
+    return [
+        network.strip() for networks in _ADMITTED.findall(rules) for network in networks.split(",")
+    ]
+
+
+def excluded(
+    plan: Mapping[str, Any], admitted_by: Mapping[str, Sequence[str] | None]
+) -> dict[str, list[str]]:
+    """Return which planned hosts the firewall of before keeps out, by the host that has it.
+
+    admitted_by: networks by host, None for one without a firewall of the cluster.
+    """
+    addresses = {host: ipaddress.ip_address(own["address"]) for host, own in plan["hosts"].items()}
+    found = {}
+    for host, texts in admitted_by.items():
+        if texts is None:
+            continue
+        networks = [ipaddress.ip_network(text) for text in texts]
+        out = [
+            other
+            for other, address in sorted(addresses.items())
+            if not any(address in network for network in networks)
+        ]
+        if out:
+            found[host] = out
+    return found
 
 
 def ruleset(wanted: Firewall) -> str:

@@ -75,6 +75,7 @@ node:
     directory: {path: /root/.samewire, writable: true}
     shm: 67419271168
     rdma: {devices: [uverbs0], memlock: null}
+    firewall: [192.168.200.12/31]
     gpus:
       found: [{name: NVIDIA GB10, memory: 128520208384, capability: 12.1, shared: true}]
       reason: null
@@ -90,6 +91,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.samewire.vllm.plugins.module_utils import (
     _engine,
+    _firewall,
     _gpu,
     _kept,
     _parts,
@@ -255,6 +257,15 @@ def _has_requests() -> bool:
     return True
 
 
+def _admitted(cluster: str) -> list[str] | None:
+    """Return which networks the firewall of the cluster lets in, None where there is no such firewall."""
+    try:
+        with open(_firewall.file(cluster), encoding="utf-8") as file:
+            return _firewall.admitted(file.read())
+    except OSError:
+        return None
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -289,6 +300,7 @@ def main() -> None:
             "directory": {"path": directory, "writable": _writable(directory)},
             "shm": _shm(),
             "rdma": {"devices": _verbs(), "memlock": _memlock()},
+            "firewall": _admitted(module.params["cluster"]),
             "gpus": _gpus(module),
         },
     )
