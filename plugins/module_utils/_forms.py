@@ -24,6 +24,7 @@ _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,252}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET = re.compile(r"[!-~]*")
 _IMAGE = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9_.:/@\[\]-]*")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,\[\]<>=!~ -]*")
 _ADDRESS = re.compile(r"[A-Za-z0-9\[:][A-Za-z0-9_.:%\]-]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEY_OPTION = re.compile(r"--(api[-_]key|hf[-_]token)(=.*)?", re.DOTALL)
@@ -82,6 +83,10 @@ def _is_text(text: str) -> bool:
 
 def _anything(_unused: Any) -> bool:
     return True
+
+
+def _is_no_or(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: not text or bool(pattern.fullmatch(text))
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[str], bool]:
@@ -156,7 +161,12 @@ _SECRET_FORM = (
 _PATH_FORM = (_PATH, _is_path)
 _FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cluster_name": (CLUSTER, is_cluster),
+    "container_image_base": ("empty, or a reference of an image", _is_no_or(_IMAGE)),
     "container_image_name": ("a reference of an image, as registry/name:tag", _matching(_IMAGE)),
+    "container_image_ray": (
+        "a requirement of pip, as ray[default]==2.60.0",
+        _matching(_REQUIREMENT),
+    ),
     "ray_node_auth_token": _SECRET_FORM,
     "ray_node_directory": _PATH_FORM,
     "ray_node_environment": (

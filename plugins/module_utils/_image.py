@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 # What begins the line of roles/container_image/files/versions.py.
 _MARK = "samewire:versions "
+# The last of what pip says of a failure, within a printed list.
+_ERROR = re.compile(r"(?:ERROR|error): ([^\n'\"\\]+)")
 _JUDGED = ("ray", "vllm", "python")
 
 
@@ -71,6 +74,18 @@ def pull_problem(name: str, said: str) -> str:
     else:
         cure = "look whether the registry answers to this host, and run again"
     return f"image {name} cannot be pulled from its registry ({said}); {cure}"
+
+
+def build_problem(host: str, base: str, ray: str, said: str) -> str:
+    """Return why Ray cannot be added to an image; said: the message of docker_image, with its logs."""
+    errors = _ERROR.findall(said)
+    reason = errors[-1] if errors else said.strip()
+    return (
+        f"{host}: {ray} cannot be added to image {base} ({reason}); choose a release that has a wheel "
+        "for its Python with container_image_ray, name an index that this host reaches with "
+        "container_image_pip_args, or set vllm_server_executor: mp, which needs no Ray, and no "
+        "container_image_base"
+    )
 
 
 def output(asked: Mapping[str, Any]) -> str:

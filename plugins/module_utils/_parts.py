@@ -74,12 +74,16 @@ def note(wanted: str, executor: str, image: str) -> str:
         return (
             f"vLLM runs on Ray, which image {image} has; vllm_server_executor: mp would do without"
         )
-    return f"vLLM runs without Ray (executor mp), since image {image} has none"
+    return (
+        f"vLLM runs without Ray (executor mp), since image {image} has none; container_image_base would "
+        "add it"
+    )
 
 
 def lacks_ray(image: str) -> str:
     """Return the sentence for an image without Ray where Ray is wanted."""
     return (
         f"image {image} has no Ray, expected it, since vllm_server_executor is ray; set that to mp, which "
-        "needs none, or build an image from it with RUN pip install 'ray[default]'"
+        f"needs none, or set container_image_base: {image} and another container_image_name, as which "
+        "the head will add Ray to it"
     )

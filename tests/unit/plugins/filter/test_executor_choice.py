@@ -37,7 +37,13 @@ def choice(wanted: str, versions: dict[str, Any], **more: Any) -> dict[str, Any]
             "ray",
             "vLLM runs on Ray, which image vllm:1 has; vllm_server_executor: mp would do without",
         ),
-        ("auto", WITHOUT, "mp", "vLLM runs without Ray (executor mp), since image vllm:1 has none"),
+        (
+            "auto",
+            WITHOUT,
+            "mp",
+            "vLLM runs without Ray (executor mp), since image vllm:1 has none; container_image_base "
+            "would add it",
+        ),
         ("mp", WITH, "mp", ""),
         ("auto", {}, "ray", ""),
     ],
@@ -53,7 +59,8 @@ def test_what_the_last_deployment_took_counts_where_the_image_was_not_asked() ->
 def test_ray_that_the_image_lacks_is_refused_with_both_cures() -> None:
     assert choice("ray", WITHOUT)["problems"] == [
         "image vllm:1 has no Ray, expected it, since vllm_server_executor is ray; set that to mp, which "
-        "needs none, or build an image from it with RUN pip install 'ray[default]'"
+        "needs none, or set container_image_base: vllm:1 and another container_image_name, as which the head "
+        "will add Ray to it"
     ]
 
 
