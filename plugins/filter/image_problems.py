@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: image_problems
-short_description: Judge whether the image holds Ray and vLLM, the same on all hosts
+short_description: Judge whether the image holds vLLM, the same on all hosts, and knows the model
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
@@ -22,6 +22,11 @@ options:
     description: Reference of the image.
     type: str
     required: true
+  architectures:
+    description: Architectures of the model that the image was asked for.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -39,15 +44,18 @@ _value:
   elements: str
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _image
 
 
-def image_problems(asked: Mapping[str, Mapping[str, Any]], image: str) -> list[str]:
+def image_problems(
+    asked: Mapping[str, Mapping[str, Any]], image: str, architectures: Sequence[str] = ()
+) -> list[str]:
     """Return a sentence for each problem; see `_image.problems`."""
-    return _image.problems(image, {host: _image.output(each) for host, each in asked.items()})
+    outputs = {host: _image.output(each) for host, each in asked.items()}
+    return _image.problems(image, outputs, architectures)
 
 
 class FilterModule:

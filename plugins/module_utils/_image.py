@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # What begins the line of roles/container_image/files/versions.py.
@@ -95,18 +95,28 @@ def output(asked: Mapping[str, Any]) -> str:
 
 def versions(printed: str) -> dict[str, Any] | None:
     """Return what versions.py printed, by name of the program, or None where it did not run."""
+    answer = _answer(printed)
+    return None if answer is None else {name: answer[name] for name in _JUDGED}
+
+
+def _answer(printed: str) -> dict[str, Any] | None:
     for line in reversed(printed.splitlines()):
         if line.startswith(_MARK):
             return dict(json.loads(line[len(_MARK) :]))
     return None
 
 
-def problems(image: str, outputs: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with the image, a sentence each; outputs: what versions.py printed, by host."""
+def problems(
+    image: str, outputs: Mapping[str, str], architectures: Sequence[str] = ()
+) -> list[str]:
+    """Return what is wrong with the image, a sentence each.
+
+    outputs: what versions.py printed, by host; architectures: those that it was asked for.
+    """
     said = []
     found: dict[str, dict[str, Any]] = {}
     for host, output in sorted(outputs.items()):
-        own = versions(output)
+        own = _answer(output)
         if own is None:
             said.append(_unusable(image, host, output))
         elif not own["vllm"]:
@@ -115,7 +125,22 @@ def problems(image: str, outputs: Mapping[str, str]) -> list[str]:
             found[host] = own
     for name in _JUDGED:
         said += _differences(image, name, {host: own[name] for host, own in found.items()})
-    return said
+    # All hosts have the same image, so one of them speaks for all.
+    strange = [own for own in found.values() if not own.get("knows_model", True)]
+    return said or [_strange(image, own, architectures) for own in strange[:1]]
+
+
+def _strange(image: str, own: Mapping[str, Any], architectures: Sequence[str]) -> str:
+    """Return the sentence for a model that vLLM does not know.
+
+    Source: vllm/model_executor/models/registry.py, which falls back to Transformers.
+    """
+    return (
+        f"image {image}: neither its vLLM {own['vllm']} nor its Transformers "
+        f"{own['transformers'] or '(none)'} knows {' or '.join(architectures)}, as config.json of the model "
+        "calls it; choose an image with a newer vLLM, or another model (a model with code of its own wants "
+        "--trust-remote-code in vllm_server_extra_args)"
+    )
 
 
 def _lacking(image: str, host: str) -> str:

@@ -18,3 +18,17 @@ def test_the_output_of_both_ends() -> None:
         "node1: image i:1 does not run its Python (no such file); expected an image for this host's "
         "processor that holds vLLM, correct container_image_name"
     ]
+
+
+def test_a_model_that_the_image_does_not_know() -> None:
+    judge = FilterModule().filters()["image_problems"]
+    said = (
+        'samewire:versions {"python": "3.12.3", "ray": null, "vllm": "0.32.0", '
+        '"transformers": "5.19.0", "knows_model": false}'
+    )
+    asked = {host: {"container": {"Output": said}} for host in ("node0", "node1")}
+    assert judge(asked, "i:1", architectures=["NovelForCausalLM"]) == [
+        "image i:1: neither its vLLM 0.32.0 nor its Transformers 5.19.0 knows NovelForCausalLM, as "
+        "config.json of the model calls it; choose an image with a newer vLLM, or another model (a model "
+        "with code of its own wants --trust-remote-code in vllm_server_extra_args)"
+    ]
