@@ -151,6 +151,11 @@ test-all: test ## test, and the slow scenarios
 	$(call timed,faults,pytest tests/lab -m faults -rP --junitxml=$(RESULTS)/faults.xml)
 	$(call timed,healing,pytest tests/lab -m heals -rP --junitxml=$(RESULTS)/healing.xml)
 
+.PHONY: bench
+bench: $(STAMP) programs ## Measure what is claimed, on a quiet machine: half an hour; BENCH="growth --rounds 3" for less
+	$(call timed,lab up,samewire lab up)
+	$(call timed,bench,python -m bench $(BENCH) --json build/bench.json)
+
 .PHONY: clean
 clean: ## Remove what the targets made in this folder
 	@rm -rf .venv .cache .ansible .hypothesis build dist

@@ -17,15 +17,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.ratio import Row
 from tests.netns.cluster import Cluster, cluster, roomy_neighbour_tables
 
 SIZES = (2, 4, 8, 16, 32)
+WHOLE = "facts + plan + proof"
+GOAL = 4
 ROUNDS = 5
 
 MEASURES: Mapping[str, Sequence[str]] = {
     "ping": ("adhoc", "all", "-m", "ansible.builtin.ping"),
     "proof": ("playbook", "proof.yml", "-e", "@plan.json"),
-    "facts + plan + proof": ("playbook", "samewire.vllm.verify_wire"),
+    WHOLE: ("playbook", "samewire.vllm.verify_wire"),
 }
 """Arguments of ansible, by what they measure."""
 
@@ -60,6 +63,17 @@ def measure(size: int, rounds: int) -> list[dict[str, Any]]:
         }
         for name, times in took.items()
     ]
+
+
+def row(rounds: int) -> Row:
+    """Return how facts, plan and proof grow from the fewest to the most hosts."""
+    took: dict[str, list[float]] = {}
+    arguments = MEASURES[WHOLE]
+    for size in (SIZES[-1], SIZES[0]):
+        with roomy_neighbour_tables(), cluster(size) as each:
+            seconds(each, arguments)
+            took[f"{size} hosts"] = [seconds(each, arguments) for _ in range(rounds)]
+    return Row(WHOLE, took, GOAL)
 
 
 def main() -> None:
