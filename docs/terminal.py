@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: The Samewire authors
+# SPDX-License-Identifier: Apache-2.0
+"""A picture of a terminal after a real run: python docs/terminal.py FILE.svg [--columns N] -- COMMAND...
+
+The program runs in a terminal of its own, as if somebody sat before it; what it left on the screen becomes
+the picture. Its exit code is that of the program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import io
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from pathlib import Path
+
+import pyte
+from rich.console import Console
+from rich.style import Style
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+LINES = 400
+HOME = str(Path.home())
+# Rich would have the fonts fetched from elsewhere.
+FONTS = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
+FAMILY = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+
+
+def run(command: list[str], columns: int) -> tuple[pyte.Screen, int]:
+    """Run a program in a terminal; return the screen that it left, and its exit code."""
+    screen = pyte.Screen(columns, LINES)
+    stream = pyte.ByteStream(screen)
+    child, terminal = pty.fork()
+    if not child:
+        os.environ.update(TERM="xterm-256color", COLUMNS=str(columns), LINES="40")
+        os.environ.pop("NO_COLOR", None)
+        os.execvp(command[0], command)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    while True:
+        try:
+            said = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not said:
+            break
+        stream.feed(said)
+    return screen, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _colour(name: str) -> str | None:
+    if name == "default":
+        return None
+    if len(name) == 6 and all(each in "0123456789abcdef" for each in name):
+        return f"#{name}"
+    return name.replace("brown", "yellow").replace("bright", "bright_").replace("__", "_")
+
+
+def text(screen: pyte.Screen) -> Text:
+    """Return the screen up to its last line that is not empty, without the name of anybody's home."""
+    last = max((number for number, line in screen.buffer.items() if line), default=0)
+    whole = Text()
+    for number in range(last + 1):
+        line = Text()
+        for column in range(screen.columns):
+            cell = screen.buffer[number][column]
+            style = Style(
+                color=_colour(cell.fg),
+                bgcolor=_colour(cell.bg),
+                bold=cell.bold,
+                italic=cell.italics,
+                underline=cell.underscore,
+                reverse=cell.reverse,
+            )
+            line.append(cell.data, style)
+        line.rstrip()
+        while (at := line.plain.find(HOME)) >= 0:
+            line = Text.assemble(line[:at], "~", line[at + len(HOME) :])
+        whole.append_text(line).append("\n")
+    whole.rstrip()
+    return whole
+
+
+def picture(shown: Text, title: str, columns: int) -> str:
+    """Return the picture as SVG."""
+    console = Console(record=True, width=columns, file=io.StringIO())
+    console.print(Text.assemble(("$ ", "bold green"), title), soft_wrap=True)
+    console.print(shown)
+    drawn = console.export_svg(title=title, theme=MONOKAI, unique_id="terminal")
+    return FONTS.sub("", drawn).replace("Fira Code, monospace", FAMILY)
+
+
+def main() -> None:
+    """Write the picture."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", type=Path, metavar="FILE.svg")
+    parser.add_argument("--columns", type=int, default=110)
+    parser.add_argument(
+        "--title", help="what is shown as having been typed, else the command itself"
+    )
+    parser.add_argument("command", nargs="+", metavar="COMMAND")
+    asked = parser.parse_args()
+    screen, code = run(asked.command, asked.columns)
+    title = asked.title or " ".join(asked.command)
+    asked.file.write_text(picture(text(screen), title, asked.columns), encoding="utf-8")
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
