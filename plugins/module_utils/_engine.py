@@ -17,6 +17,7 @@ import json
 import os
 import socket
 import subprocess
+import time
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -200,6 +201,19 @@ class Engine:
     def remove(self, name: str) -> None:
         """Kill and remove a container, with its volumes that have no name."""
         self._ask("DELETE", f"/containers/{urllib.parse.quote(name)}?force=1&v=1")
+
+    def out_of_memory(self, label: str, seconds: int) -> list[tuple[float, str]]:
+        """Return when which containers ran out of memory lately, the Unix time and the name of each.
+
+        The engine remembers its last 256 events; a limit of a group above counts for all in it.
+        """
+        now = int(time.time())
+        filters = urllib.parse.quote(json.dumps({"event": ["oom"], "label": [label]}))
+        query = f"since={now - seconds}&until={now + 1}&filters={filters}"
+        found = [json.loads(line) for line in self._ask("GET", f"/events?{query}").splitlines()]
+        return [
+            (each["timeNano"] / 1e9, str(each["Actor"]["Attributes"]["name"])) for each in found
+        ]
 
     def log_tail(self, name: str, lines: int, *, timestamps: bool = False) -> list[str]:
         """Return the last lines that a container without a terminal printed, both streams."""

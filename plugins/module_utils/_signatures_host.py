@@ -128,6 +128,7 @@ RULES = (
             Signature("nv_err_no_memory"),
             Signature("nvrm", r"out of memory"),
             Signature("oom-kill:"),
+            Signature("docker event oom"),
             Signature("out of memory: killed process"),
             Signature("memory cgroup out of memory"),
             Signature("invoked oom-killer"),

@@ -176,15 +176,36 @@ def _kernel_records() -> Iterator[str]:
         os.close(opened)
 
 
-def _kernel_log_of(containers: list[str], files: dict[str, str], unread: list[str]) -> None:
+def _memory_of(
+    engine: _engine.Engine,
+    cluster: str,
+    containers: list[str],
+    files: dict[str, str],
+    unread: list[str],
+) -> None:
+    """Keep who was killed for want of memory: the kernel says who, the engine only in which container."""
     since = max(time.clock_gettime(time.CLOCK_MONOTONIC) - _LATELY, 0)
     try:
         kills = _kernel_log.kills(_kernel_records(), containers, since)
     except OSError as error:
         unread.append(f"kernel.log: {error}")
-        return
+        kills = _engine_says(engine, cluster, unread)
     if kills:
         files["kernel.log"] = "\n".join(kills)
+
+
+def _engine_says(engine: _engine.Engine, cluster: str, unread: list[str]) -> list[str]:
+    """Return the engine's word for the kernel's, which only root may read on most hosts."""
+    try:
+        found = engine.out_of_memory(f"samewire.cluster={cluster}", _LATELY)
+    except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
+        unread.append(f"events: {error}")
+        return []
+    last = {name: moment for moment, name in sorted(found)}
+    return [
+        f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(moment))} docker event oom: container {name}"
+        for name, moment in sorted(last.items())
+    ]
 
 
 def collect(engine: _engine.Engine, cluster: str, directory: str) -> dict[str, Any]:
@@ -193,7 +214,7 @@ def collect(engine: _engine.Engine, cluster: str, directory: str) -> dict[str, A
     unread: list[str] = []
     base = os.path.join(directory, cluster)
     secrets, tails, ids = _containers(engine, cluster, files, unread)
-    _kernel_log_of(ids, files, unread)
+    _memory_of(engine, cluster, ids, files, unread)
     try:
         _ray_logs(os.path.join(base, "ray"), files, unread)
         secrets += _secret_files(os.path.join(base, "secrets"))

@@ -10,6 +10,8 @@ import json
 import pathlib
 import socketserver
 import threading
+import time
+import urllib.parse
 from collections.abc import Iterator
 
 import pytest
@@ -79,6 +81,24 @@ def test_answers(engine: _engine.Engine) -> None:
     assert engine.container("none") is None
     assert (engine.container("own") or {})["State"] == {"Status": "running"}
     assert engine.log_tail("own", 5) == ["one", "two"]
+
+
+def test_who_ran_out_of_memory(engine: _engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As Docker 20.10.24 answers.
+    event = {
+        "Type": "container",
+        "Action": "oom",
+        "Actor": {"ID": "1f", "Attributes": {"name": "lab-ray", "samewire.cluster": "lab"}},
+        "timeNano": 1796074000500000000,
+    }
+    monkeypatch.setattr(time, "time", lambda: 2000.0)
+    asked = urllib.parse.quote('{"event": ["oom"], "label": ["samewire.cluster=lab"]}')
+    line = json.dumps(event).encode() + b"\n"
+    monkeypatch.setitem(
+        ANSWERS, f"/events?since=1400&until=2001&filters={asked}", (200, line + line)
+    )
+    found = engine.out_of_memory("samewire.cluster=lab", 600)
+    assert found == [(1796074000.5, "lab-ray")] * 2
 
 
 def test_orders(engine: _engine.Engine) -> None:

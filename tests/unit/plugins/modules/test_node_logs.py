@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import pathlib
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,6 +18,8 @@ from tests.unit.modules import run_module
 
 class Engine:
     """Answers as an engine with one container."""
+
+    ran_out: ClassVar[list[tuple[float, str]]] = []
 
     def __init__(self, restarts: int = 0) -> None:
         self._restarts = restarts
@@ -33,6 +35,10 @@ class Engine:
             "RestartCount": self._restarts,
             "Config": {"Env": ["MY_TOKEN=of-the-environment", "VLLM_HOST_IP=10.0.0.1"]},
         }
+
+    def out_of_memory(self, label: str, seconds: int) -> list[tuple[float, str]]:
+        assert (label, seconds) == ("samewire.cluster=pair", 3600)
+        return self.ran_out
 
     def log_tail(self, name: str, lines: int, *, timestamps: bool) -> list[str]:
         assert timestamps
@@ -110,8 +116,26 @@ def test_a_kernel_log_that_may_not_be_read(
 ) -> None:
     kernel_log.unlink()
     made = node_logs.collect(Engine(), "pair", str(directory))  # type: ignore[arg-type]
-    (said,) = json.loads(_bundle.unpack(made["packed"])["unread.json"])
+    files = _bundle.unpack(made["packed"])
+    (said,) = json.loads(files["unread.json"])
     assert said.startswith("kernel.log: [Errno 2] No such file or directory")
+    assert "kernel.log" not in files
+
+
+def test_the_engine_speaks_for_the_kernel(
+    directory: pathlib.Path, kernel_log: pathlib.Path
+) -> None:
+    class Small(Engine):
+        ran_out: ClassVar[list[tuple[float, str]]] = [
+            (1796074000.5, "pair-ray"),
+            (1796074020.5, "pair-ray"),
+        ]
+
+    kernel_log.unlink()
+    made = node_logs.collect(Small(), "pair", str(directory))  # type: ignore[arg-type]
+    assert _bundle.unpack(made["packed"])["kernel.log"] == (
+        "2026-11-30T21:27:00Z docker event oom: container pair-ray"
+    )
 
 
 def test_an_engine_that_goes_away_leaves_the_files(directory: pathlib.Path) -> None:
