@@ -14,6 +14,7 @@ from samewire import (
     diagnose_command,
     lifecycle_command,
     locate,
+    logs_command,
     plan_command,
     record,
     status_command,
@@ -108,6 +109,7 @@ plan_command.register(app)
 diagnose_command.register(app)
 status_command.register(app)
 lifecycle_command.register(app)
+logs_command.register(app)
 
 
 @app.command("chat", epilog=HELP)
