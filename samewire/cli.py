@@ -12,6 +12,7 @@ import typer
 
 from samewire import (
     diagnose_command,
+    init_command,
     lifecycle_command,
     locate,
     logs_command,
@@ -105,6 +106,7 @@ def _deploy(
     raise typer.Exit(deployment.ended.exit_code)
 
 
+init_command.register(app)
 plan_command.register(app)
 diagnose_command.register(app)
 status_command.register(app)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -22,6 +21,7 @@ from samewire.options import (
     InventoryOption,
     JsonOption,
     VerboseOption,
+    has_terminal,
     located,
     refuse,
     variables,
@@ -149,17 +149,13 @@ def _cluster(inventory: str, given: Mapping[str, Any]) -> str:
 
 
 def _confirm(cluster: str) -> None:
-    if not _has_terminal():
+    if not has_terminal():
         refuse(
             f"{cluster} is torn down only when that is confirmed: expected a terminal to ask on, got none; "
             "add --yes."
         )
     if not typer.confirm(f"Remove the containers and files of {cluster} from all its hosts?"):
         refuse(f"{cluster} stays as it is.")
-
-
-def _has_terminal() -> bool:
-    return sys.stdin.isatty()
 
 
 def _change(verb: Verb, request: Request, *, as_json: bool, raw: bool) -> None:

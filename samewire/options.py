@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -58,6 +59,11 @@ def variables(assignments: list[str] | None) -> dict[str, Any]:
                 param_hint="'--extra-vars'",
             ) from None
     return given
+
+
+def has_terminal() -> bool:
+    """Tell whether there is a person to ask."""
+    return sys.stdin.isatty()
 
 
 def refuse(reason: object) -> NoReturn:

@@ -126,7 +126,7 @@ def test_a_teardown_asks_on_a_terminal(
     answer: str,
     code: int,
 ) -> None:
-    monkeypatch.setattr(lifecycle_command, "_has_terminal", lambda: True)
+    monkeypatch.setattr(lifecycle_command, "has_terminal", lambda: True)
     got, text = ask("done", "teardown", answer=answer)
     assert got == code
     assert text.startswith("Remove the containers and files of example from all its hosts? [y/N]: ")

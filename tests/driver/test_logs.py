@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from samewire import cli, logs, logs_command
+from samewire import cli, inventory, locate, logs, logs_command
 from samewire.connection import ConnectionProblem, connection
 
 HOSTS = """\
@@ -79,6 +79,17 @@ UNREACHABLE = (
 )
 
 
+LISTED: dict[str, Any] = {}
+_listed = inventory._listed
+
+
+def listed(text: str, path: Path) -> dict[str, Any]:
+    """Return what Ansible reads of an inventory; asking it takes a second."""
+    if text not in LISTED:
+        LISTED[text] = _listed(path, locate.collection())
+    return dict(LISTED[text])
+
+
 @pytest.fixture
 def hosts(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of the hosts, each a folder of logs by its address."""
@@ -97,6 +108,7 @@ def hosts(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "hosts.yml").write_text(HOSTS, encoding="utf-8")
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("HOSTS", str(folder))
+    monkeypatch.setattr(inventory, "_listed", lambda path, _: listed(path.read_text(), path))
     return folder
 
 
@@ -203,12 +215,12 @@ def test_wrong_usage(call: Any, arguments: list[str], message: str) -> None:
 
 
 def test_hosts_outside_of_the_groups(call: Any, hosts: Path) -> None:
-    inventory = hosts.parent / "hosts.yml"
-    inventory.write_text("all: {hosts: {a: {cluster_name: pair}}}\n", encoding="utf-8")
+    file = hosts.parent / "hosts.yml"
+    file.write_text("all: {hosts: {a: {cluster_name: pair}}}\n", encoding="utf-8")
     assert call() == (
         3,
         "",
-        f"The inventory {inventory} names no host of a cluster: expected some in the groups ray_head and "
+        f"The inventory {file} names no host of a cluster: expected some in the groups ray_head and "
         "ray_workers, got: a; move them there.\n",
     )
 
