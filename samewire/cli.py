@@ -11,20 +11,21 @@ from typing import Annotated
 import typer
 
 from samewire import (
+    api,
     diagnose_command,
     init_command,
     lifecycle_command,
-    locate,
     logs_command,
     plan_command,
     record,
     status_command,
 )
-from samewire.chat import ChatError, ask
+from samewire.chat import ask
 from samewire.deploy import Deployment, deploy
 from samewire.exit_codes import HELP, MEANING, ExitCode
-from samewire.inventory import InventoryError, cluster_name
+from samewire.inventory import InventoryError
 from samewire.options import (
+    ApiKeyOption,
     CheckOption,
     ExtraVarsOption,
     InventoryOption,
@@ -118,25 +119,16 @@ logs_command.register(app)
 def _chat(
     inventory: InventoryOption,
     prompt: Annotated[str, typer.Argument(help="What to ask.")],
-    api_key: Annotated[
-        str | None,
-        typer.Option(
-            envvar="SAMEWIRE_API_KEY", help="Key of the API; left out, that of the deployment."
-        ),
-    ] = None,
+    api_key: ApiKeyOption = None,
 ) -> None:
     """Ask the model that was deployed from an inventory."""
     try:
-        cluster = cluster_name(located(inventory), locate.collection())
-        folder = locate.cluster_folder(cluster)
-        deployed = record.load(folder)
+        deployed = api.of(located(inventory), api_key)
     except (InventoryError, record.RecordError) as error:
         refuse(error)
-    file = record.key_file(folder)
-    key = file.read_text(encoding="utf-8") if file and api_key is None else api_key
     try:
-        typer.echo(ask(deployed, prompt, key, record.certificate_file(folder)))
-    except ChatError as error:
+        typer.echo(ask(deployed, prompt))
+    except api.ApiError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(ExitCode.FAILED) from None
 

@@ -28,6 +28,14 @@ CheckOption = Annotated[
     bool, typer.Option("--check", help="Say what would change, and change nothing.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ApiKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key",
+        envvar="SAMEWIRE_API_KEY",
+        help="Key of the API; left out, that of the deployment.",
+    ),
+]
 VerboseOption = Annotated[
     int, typer.Option("--verbose", "-v", count=True, help="Ansible's own output; -vv for more.")
 ]
