@@ -36,7 +36,8 @@ HELP = "Exit status: " + "; ".join(f"{code:d} {text}" for code, text in SAID.ite
 
 def create(
     folder: Annotated[
-        Path, typer.Argument(help="Where the inventory is written; it must not exist.")
+        Path,
+        typer.Argument(metavar="FOLDER", help="Where the inventory is written; it must not exist."),
     ],
     head: Annotated[
         str | None,
@@ -83,7 +84,7 @@ def create(
     Example: samewire init inventories/mine
 
     Example: samewire init inventories/mine --head spark0=10.1.230.180 --worker spark1=10.1.230.181
-    --user ops --model Qwen/Qwen3-32B --image vllm/vllm-openai:v0.17.1 --yes
+    --user ops --model Qwen/Qwen3-32B --image example.net/vllm:0.32.0 --yes
     """
     _judge_folder(folder)
     given = questions.Given(name, head, tuple(workers or ()), user, image, model, network)
