@@ -12,6 +12,7 @@ import typer
 
 from samewire import (
     api,
+    bench_command,
     diagnose_command,
     init_command,
     lifecycle_command,
@@ -113,6 +114,7 @@ diagnose_command.register(app)
 status_command.register(app)
 lifecycle_command.register(app)
 logs_command.register(app)
+bench_command.register(app)
 
 
 @app.command("chat", epilog=HELP)
