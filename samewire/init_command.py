@@ -79,7 +79,8 @@ def create(
 ) -> None:
     """Write the inventory of a new cluster, with a reason for each line; changes nothing on any host.
 
-    What is not given is asked for on a terminal. The hosts are looked at over ssh, as samewire plan does.
+    What is not given is asked for on a terminal, unless --yes or --json is given. The hosts are looked at
+    over ssh, as samewire plan does.
 
     Example: samewire init inventories/mine
 
@@ -88,7 +89,7 @@ def create(
     """
     _judge_folder(folder)
     given = questions.Given(name, head, tuple(workers or ()), user, image, model, network)
-    asks = not yes and has_terminal()
+    asks = not (yes or as_json) and has_terminal()
     try:
         answers = questions.ask(given, folder.absolute().name) if asks else _complete(given, folder)
         _judge(answers)

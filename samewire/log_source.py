@@ -53,7 +53,6 @@ def containers(
                 text=True,
                 errors="replace",
                 check=False,
-                start_new_session=True,
             )
         except OSError as error:
             reason = f"{error.filename} cannot be started ({error.strerror})"

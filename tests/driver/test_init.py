@@ -366,3 +366,13 @@ def test_questions_that_are_not_answered(home: Path, monkeypatch: pytest.MonkeyP
     code, out = call("mine", *HEAD, *REST, "--user", "", "--offline", typed="mine\nn\n")
     assert (code, out.splitlines()[-1]) == (3, "mine is not written.")
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--yes", "--json"])
+def test_no_questions(option: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(init_command, "has_terminal", lambda: True)
+    code, out = call("mine", option, typed="spark0\n")
+    assert (code, out.splitlines()[-1].partition(":")[2]) == (
+        2,
+        " Invalid value for '--head': expected a value where nothing can be asked, got none; add --head",
+    )
