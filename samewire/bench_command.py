@@ -50,10 +50,11 @@ def measure(
     as_json: JsonOption = False,
     api_key: ApiKeyOption = None,
 ) -> None:
-    """Measure a deployed model for some seconds, from here: tokens per second, and how soon they come.
+    """Measure a deployed model for some seconds.
 
-    It asks for short streamed completions, which add to the load of the cluster. The full benchmark, with
-    data sets and rates of requests, is vLLM's own: vllm bench serve, in the image.
+    Told are tokens per second, and how soon they come. It asks for short streamed completions, which add to
+    the load of the cluster. The full benchmark, with data sets and rates of requests, is vLLM's own: vllm
+    bench serve, in the image.
 
     Example: samewire bench -i inventories/mine
 

@@ -51,7 +51,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    add_completion=False,
 )
 app.add_typer(lab_app, name="lab", help="A cluster of two hosts on this machine, to try and test.")
 

@@ -41,7 +41,10 @@ def diagnose(
         bool, typer.Option("--verbose", "-v", help="Ansible's own output, with an inventory.")
     ] = False,
 ) -> None:
-    """Name the cause of a failure from the logs of vLLM, Ray, PyTorch, NCCL and Docker."""
+    """Name the cause of a failure from the logs.
+
+    Those of vLLM, Ray, PyTorch, NCCL, Docker and the kernel are known.
+    """
     if bool(paths) == (inventory is not None):
         raise typer.BadParameter("expected either --inventory or logs")
     if inventory is not None:

@@ -77,10 +77,10 @@ def create(
     as_json: JsonOption = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")] = False,
 ) -> None:
-    """Write the inventory of a new cluster, with a reason for each line; changes nothing on any host.
+    """Write the inventory of a new cluster, a reason for each line.
 
-    What is not given is asked for on a terminal, unless --yes or --json is given. The hosts are looked at
-    over ssh, as samewire plan does.
+    Nothing is changed on any host. What is not given is asked for on a terminal, unless --yes or --json is
+    given. The hosts are looked at over ssh, as samewire plan does.
 
     Example: samewire init inventories/mine
 

@@ -60,7 +60,9 @@ def stop(
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
-    """Stop a cluster; it stays down, also over reboots, until it is started.
+    """Stop a cluster until it is started again.
+
+    It stays down over reboots, too.
 
     Example: samewire stop -i inventories/mine
     """
@@ -75,7 +77,7 @@ def start(
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
-    """Start a cluster that was deployed before, and wait until it serves.
+    """Start a cluster that was deployed, and wait until it serves.
 
     Example: samewire start -i inventories/mine
     """
@@ -90,7 +92,9 @@ def restart(
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
-    """Stop a cluster and start it again, in the order that Ray and vLLM need.
+    """Stop a cluster and start it again.
+
+    That goes in the order that Ray and vLLM need.
 
     Example: samewire restart -i inventories/mine
     """
@@ -109,7 +113,9 @@ def teardown(
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
-    """Remove the containers and files of a cluster from its hosts, and nothing else.
+    """Remove the containers and files of a cluster.
+
+    Nothing else of its hosts is touched.
 
     Example: samewire teardown -i inventories/mine --yes
     """

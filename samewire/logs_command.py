@@ -62,9 +62,10 @@ def show_logs(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
     extra_vars: ExtraVarsOption = None,
 ) -> None:
-    """Show the logs of all containers of a cluster, merged by time, without secrets; changes nothing.
+    """Show the logs of a cluster, merged by time.
 
-    A line begins with its host, its container and, where it says so, the rank that wrote it.
+    They are those of all its containers on all hosts, without secrets. A line begins with its host, its
+    container and, where it says so, the rank that wrote it.
 
     Example: samewire logs -i inventories/mine --since 10m
 

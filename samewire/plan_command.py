@@ -41,7 +41,10 @@ def plan(
     ] = None,
     verbose: RawOption = False,
 ) -> None:
-    """Plan the interconnect of a cluster and say why; changes nothing on any host."""
+    """Plan the interconnect of a cluster and say why.
+
+    Nothing is changed on any host.
+    """
     if (inventory is None) == (facts_file is None):
         raise typer.BadParameter("expected one of --inventory and --facts")
     try:
@@ -65,7 +68,10 @@ def save_facts(
     ],
     verbose: RawOption = False,
 ) -> None:
-    """Save the facts of a cluster's hosts for a report, without MAC addresses and serial numbers."""
+    """Save the facts of a cluster's hosts for a report.
+
+    MAC addresses and serial numbers are left out.
+    """
     document, known = _asked(FACTS_PLAYBOOK, inventory, verbose, quiet=False)
     _write(file, facts.render(document))
     typer.echo(f"The facts of {len(known.hosts)} hosts are in {file}.")

@@ -45,7 +45,9 @@ def status(
     as_json: JsonOption = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")] = False,
 ) -> None:
-    """Say in which state a cluster is: hosts, Ray, vLLM and GPUs against the plan; changes nothing.
+    """Say in which state a cluster is.
+
+    Hosts, Ray, vLLM and GPUs are held against the plan. Nothing is changed.
 
     Example: samewire status -i inventories/mine
     """

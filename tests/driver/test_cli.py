@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -250,3 +253,19 @@ def test_chat_before_a_deployment(data: Path, tmp_path: Path) -> None:
         f"No record of the cluster example: expected {tmp_path}/.samewire/clusters/example/record.json, "
         "found nothing; run 'samewire deploy' first.\n",
     )
+
+
+def test_the_list_of_verbs_is_whole_on_a_terminal_of_80_columns() -> None:
+    shown = CliRunner().invoke(cli.app, ["--help"], env={"COLUMNS": "80"}, terminal_width=80)
+    verbs = shown.output.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(verbs) > 10
+    assert [line for line in verbs if line.endswith("...")] == []
+
+
+def test_it_completes() -> None:
+    words = {"_SAMEWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "samewire te", "COMP_CWORD": "1"}
+    program = Path(sys.executable).parent / "samewire"
+    done = subprocess.run(
+        [program], env={**os.environ, **words}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["teardown"]
