@@ -66,14 +66,14 @@ def _base(state: State) -> Iterator[None]:
         on(host).run(f"docker rmi {WITH} {WITHOUT}")
 
 
-def variables(index: str, ray: str = RAY) -> tuple[str, str]:
+def variables(index: str, ray: str = RAY) -> list[str]:
     asked = {
         "container_image_base": WITHOUT,
         "container_image_name": WITH,
         "container_image_ray": ray,
         "container_image_pip_args": ["--no-index", "--find-links", index],
     }
-    return "-e", json.dumps(asked)
+    return [part for name, value in asked.items() for part in ("-e", f"{name}={json.dumps(value)}")]
 
 
 def test_a_release_that_no_index_has(index: str) -> None:
