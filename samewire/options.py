@@ -22,7 +22,12 @@ InventoryOption = Annotated[
 ]
 ExtraVarsOption = Annotated[
     list[str] | None,
-    typer.Option("--extra-vars", "-e", metavar="KEY=VALUE", help="Variable; VALUE is YAML."),
+    typer.Option(
+        "--extra-vars",
+        "-e",
+        metavar="KEY=VALUE",
+        help="Variable; also {KEY: VALUE, ...} or @FILE, in YAML.",
+    ),
 ]
 CheckOption = Annotated[
     bool, typer.Option("--check", help="Say what would change, and change nothing.")
@@ -50,23 +55,48 @@ def located(named: str) -> Path:
 
 
 def variables(assignments: list[str] | None) -> dict[str, Any]:
-    """Return the variables of KEY=VALUE; raise BadParameter for another form."""
+    """Return the variables of KEY=VALUE, of a mapping or of @FILE; raise BadParameter for another form.
+
+    The forms are those of ansible-playbook.
+    """
     given: dict[str, Any] = {}
     for assignment in assignments or []:
-        key, mark, value = assignment.partition("=")
-        if not (mark and key.isidentifier()):
-            raise typer.BadParameter(
-                f"expected KEY=VALUE, got {assignment}", param_hint="'--extra-vars'"
-            )
-        try:
-            given[key] = yaml.safe_load(value) if value else ""
-        except yaml.YAMLError as error:
-            said = " ".join(str(getattr(error, "problem", None) or error).split())
-            raise typer.BadParameter(
-                f"expected a value in YAML for {key}, got {value} ({said})",
-                param_hint="'--extra-vars'",
-            ) from None
+        if assignment.startswith("{"):
+            given |= _mapping(assignment, "a mapping")
+        elif assignment.startswith("@"):
+            given |= _mapping(_text(assignment[1:]), f"a mapping in {assignment[1:]}")
+        else:
+            key, mark, value = assignment.partition("=")
+            if not (mark and key.isidentifier()):
+                raise _bad(f"expected KEY=VALUE, a mapping or @FILE, got {assignment}")
+            given[key] = _yaml(value, f"a value in YAML for {key}") if value else ""
     return given
+
+
+def _mapping(text: str, what: str) -> dict[str, Any]:
+    found = _yaml(text, what)
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise _bad(f"expected {what} with names of variables, got {str(found)[:60]}")
+    return found
+
+
+def _yaml(text: str, what: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        said = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise _bad(f"expected {what}, got {text} ({said})") from None
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad(f"expected a file with variables, got {file} ({error})") from None
+
+
+def _bad(sentence: str) -> typer.BadParameter:
+    return typer.BadParameter(sentence, param_hint="'--extra-vars'")
 
 
 def has_terminal() -> bool:

@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ansible_collections.samewire.vllm.plugins.plugin_utils import _certificate
-from samewire import cli, locate
+from samewire import cli, locate, options
 from tests.unit.certificates import NOW, issued
 
 
@@ -52,7 +52,16 @@ def test_help_tells_the_exit_codes() -> None:
         ),
         (
             ["deploy", "-i", "lab", "-e", "word"],
-            "Invalid value for '--extra-vars': expected KEY=VALUE, got word",
+            "Invalid value for '--extra-vars': expected KEY=VALUE, a mapping or @FILE, got word",
+        ),
+        (
+            ["deploy", "-i", "lab", "-e", "{1: a}"],
+            "Invalid value for '--extra-vars': expected a mapping with names of variables, got {{1: 'a'}}",
+        ),
+        (
+            ["deploy", "-i", "lab", "-e", "@/nowhere.yml"],
+            "Invalid value for '--extra-vars': expected a file with variables, got /nowhere.yml ([Errno 2] "
+            "No such file or directory: '/nowhere.yml')",
         ),
         (
             ["deploy", "-i", "lab", "-e", "ray_node_mounts=[a"],
@@ -269,3 +278,9 @@ def test_it_completes() -> None:
         [program], env={**os.environ, **words}, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["teardown"]
+
+
+def test_variables_in_the_forms_of_ansible(tmp_path: Path) -> None:
+    (tmp_path / "more.yml").write_text("c: [3]\n")
+    given = options.variables(["a=1", '{"b": {"x": "y=z"}}', f"@{tmp_path}/more.yml", "a=2", "d="])
+    assert given == {"a": 2, "b": {"x": "y=z"}, "c": [3], "d": ""}
