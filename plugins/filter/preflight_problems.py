@@ -105,9 +105,10 @@ def preflight_problems(
 ) -> list[str]:
     """Return a sentence for each problem; see the functions `problems` of the utilities."""
     own = (transfer or {}).get("model") or {}
+    base = str(settings["container_image_base"])
     desire = _preflight.Desire(
         head=head,
-        image=image,
+        image=base or image,
         model=model,
         sizes=_shape.sizes(settings),
         gpus={host: int(count) for host, count in gpus.items()},
@@ -119,7 +120,9 @@ def preflight_problems(
         },
         shm={host: int(each["shm"]) for host, each in (hardware or {}).items()},
         skip=frozenset(skip),
-        distribution=str(settings["container_image_distribution"]),
+        # What the head makes of another image it sends to all others.
+        distribution="head" if base else str(settings["container_image_distribution"]),
+        image_variable="container_image_base" if base else "container_image_name",
     )
     found = _preflight.problems(nodes, desire)
     if "weights" in desire.skip:

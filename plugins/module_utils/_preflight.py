@@ -25,7 +25,7 @@ class Desire:
     ports: purpose and variable by port, per host; gpus: GPUs per host that Ray will announce; figures: those
     of the model, where they are known; shm: bytes that /dev/shm must have where it is more than usual; skip:
     names of GATES that judge nothing; distribution: how the hosts come by the image, as
-    container_image_distribution.
+    container_image_distribution; image_variable: which variable names the image that is looked for.
     """
 
     head: str
@@ -38,6 +38,7 @@ class Desire:
     shm: Mapping[str, int] = field(default_factory=dict)
     skip: frozenset[str] = frozenset()
     distribution: str = "pull"
+    image_variable: str = "container_image_name"
 
 
 # Ports of one component, not the ends of a range; source: `ray start --help`.
@@ -134,7 +135,7 @@ def _image_problem(host: str, node: Mapping[str, Any], desire: Desire) -> str | 
         return None
     return (
         f"{host}: image {image} is neither on the host nor to be had from its registry "
-        f"({found['reason']}); correct container_image_name, or log in with docker login on {host}"
+        f"({found['reason']}); correct {desire.image_variable}, or log in with docker login on {host}"
     )
 
 

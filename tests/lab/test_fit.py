@@ -19,6 +19,8 @@ from tests.unit.plugins.module_utils.test_model import PUBLISHED
 
 CONTEXT = 8192
 CACHE = 1 << 30
+# What each rank imports, before it loads the model.
+RANKS = "import fit_report\nfrom fit_report import Ranks\nfit_report.count()\n"
 CONCURRENCY = re.compile(r"Maximum concurrency for [\d,]+ tokens per request: ([\d.]+)x")
 
 pytestmark = pytest.mark.heals
@@ -60,6 +62,7 @@ def test_what_vllm_reports(
 ) -> None:
     own = config(name, layers)
     (tmp_path / "config.json").write_text(json.dumps(own))
+    (tmp_path / "fit_ranks.py").write_text(RANKS)
     said = client.containers.run(
         f"{spec.REGISTRY_PUSH}/{spec.IMAGE}:{spec.IMAGE_TAG}",
         entrypoint="/opt/vllm-env/bin/python",
@@ -69,12 +72,14 @@ def test_what_vllm_reports(
         ],
         environment={
             "PYTHONPATH": "/report",
-            "VLLM_ALLOW_INSECURE_SERIALIZATION": "1",
             "VLLM_CPU_KVCACHE_SPACE": str(CACHE >> 30),
+            # Ranks of one container want a core each, however many there are.
+            "VLLM_CPU_OMP_THREADS_BIND": "|".join(["0", "1"][: tensor * pipeline]),
         },
         volumes=[
             f"{tmp_path}:/model:ro",
             f"{pathlib.Path(__file__).parent / 'fit_report.py'}:/report/fit_report.py:ro",
+            f"{tmp_path / 'fit_ranks.py'}:/report/fit_ranks.py:ro",
         ],
         network_mode="none",
         shm_size="2g",

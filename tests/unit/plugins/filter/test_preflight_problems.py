@@ -10,6 +10,7 @@ from ansible_collections.samewire.vllm.plugins.filter import preflight_problems
 from tests.unit.plugins.module_utils import test_preflight, test_weights
 
 SETTINGS = {
+    "container_image_base": "",
     "container_image_distribution": "auto",
     "vllm_server_model": "/models/tiny",
     "vllm_server_tensor_parallel_size": 1,
@@ -29,7 +30,7 @@ CONFIG = {
 }
 
 
-def judged(nodes: dict[str, Any], sync: bool = True, **arguments: Any) -> list[str]:
+def judged(nodes: dict[str, Any], sync: bool = True, base: str = "", **arguments: Any) -> list[str]:
     return preflight_problems.preflight_problems(
         nodes,
         head="node0",
@@ -37,6 +38,7 @@ def judged(nodes: dict[str, Any], sync: bool = True, **arguments: Any) -> list[s
         model="/models/tiny",
         settings={
             **SETTINGS,
+            "container_image_base": base,
             "vllm_server_tensor_parallel_size": 2,
             "model_weights_sync": sync,
         },
@@ -57,6 +59,17 @@ def test_ports_are_judged_where_they_are_wanted() -> None:
         "node1: port 7001 for Ray's node manager is taken by a process that this user may not see; stop it "
         "or set ray_node_extra_args to a free port"
     ]
+
+
+def test_the_image_that_others_are_made_of_is_wanted_on_the_head_alone() -> None:
+    absent = {"local": None, "registry": None, "reason": "no such host"}
+    nodes = {name: test_preflight.node(image=absent) for name in ("node0", "node1")}
+    assert judged(nodes, base="vllm:stock") == [
+        "node0: image vllm:stock is neither on the host nor to be had from its registry (no such host); "
+        "correct container_image_base, or log in with docker login on node0"
+    ]
+    nodes["node0"] = test_preflight.node()
+    assert judged(nodes, base="vllm:stock") == []
 
 
 def test_weights_are_judged_where_they_exist_and_unless_skipped() -> None:
