@@ -7,7 +7,8 @@ export DEBIAN_FRONTEND=noninteractive
 
 apt-get update -qq
 apt-get install -qq --no-install-recommends \
-    curl docker-registry docker.io iptables nftables openssh-server pigz python3-requests rsync sudo
+    curl docker-registry docker.io iptables nftables openssh-server pigz prometheus prometheus-node-exporter \
+    python3-requests rsync sudo
 apt-get clean
 rm -rf /var/lib/apt/lists/* /usr/share/{doc,man,locale}/* /etc/ssh/ssh_host_*
 

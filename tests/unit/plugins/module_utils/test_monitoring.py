@@ -164,8 +164,8 @@ def test_the_programs_of_another_cluster_are_refused() -> None:
     other = "/etc/samewire-monitoring/other"
     seen = Seen(scripts=[f"{other}/prometheus.sh", f"{other}/node-exporter.sh"])
     assert problems(seen) == [
-        "spark0: the node exporter belongs to the monitoring of cluster other, expected none or that of pair; "
-        "set monitoring_node_exporter to false for pair, or take that of other away",
+        "spark0: the node exporter belongs to the monitoring of cluster other, expected none or that of "
+        "pair; set monitoring_node_exporter to false for pair, or take that of other away",
         "spark0: Prometheus belongs to the monitoring of cluster other, expected none or that of pair; "
         "set monitoring_prometheus_service to false for pair, or take that of other away",
     ]
@@ -175,8 +175,8 @@ def test_the_programs_of_another_cluster_are_refused() -> None:
 
 def test_without_a_plan_there_is_nothing_to_watch() -> None:
     assert _monitoring.problems({}, "spark0", HOSTS, wanted(), Seen()) == [
-        "pair: this controller has no plan of the cluster, expected that of its last deployment; run samewire "
-        "deploy"
+        "pair: this controller has no plan of the cluster, expected that of its last deployment; run "
+        "samewire deploy"
     ]
 
 
