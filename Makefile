@@ -121,12 +121,13 @@ endef
 sanity: collection ## ansible-test sanity on the built collection: many minutes; SANITY="--test pep8" for one
 	$(call timed,sanity,$(sanity))
 
-# What the tests need beside Python, installed where this may be done: Debian or Ubuntu, as root.
+# What the tests need beside Python, installed where this may be done: Debian or Ubuntu, as root. In run level 1
+# no package starts its service.
 programs = missing=$$(for p in chromium iptables nft ping prometheus-node-exporter promtool rsync sshd; do \
 	  command -v $$p >/dev/null || echo $$p; done | sed 's/^sshd$$/openssh-server/; s/^ping$$/iputils-ping/; s/^nft$$/nftables/; \
 	  s/^promtool$$/prometheus/'); \
 	test -z "$$missing" || { apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; } || \
+	  RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; } || \
 	echo "Not installed: $$missing; the tests that need them are skipped." >&2
 
 .PHONY: programs
