@@ -24,7 +24,11 @@ EXECUTORS = {
     "ray": {"vllm_server_executor": "ray"},
     "ray, its old executor": {
         "vllm_server_executor": "ray",
-        "ray_node_environment": {"VLLM_USE_RAY_V2_EXECUTOR_BACKEND": "0"},
+        "ray_node_environment": {
+            "VLLM_USE_RAY_V2_EXECUTOR_BACKEND": "0",
+            # Its pipeline goes over CUDA streams unless told otherwise.
+            "VLLM_USE_RAY_COMPILED_DAG_CHANNEL_TYPE": "shm",
+        },
     },
     "mp": {"vllm_server_executor": "mp"},
 }
