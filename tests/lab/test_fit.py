@@ -83,8 +83,6 @@ def test_what_vllm_reports(
         ],
         network_mode="none",
         shm_size="2g",
-        # What runs in the lab beside it goes first.
-        cpu_shares=128,
         remove=True,
         stderr=True,
     ).decode()
