@@ -142,9 +142,7 @@ def parse(own: Mapping[str, Any]) -> Model:
         expert_intermediate=expert_intermediate,
         shared_intermediate=_number(own, "shared_expert_intermediate_size")
         or _number(own, "n_shared_experts") * expert_intermediate,
-        dense_layers=(_number(own, "first_k_dense_replace") + len(own.get("mlp_only_layers") or ()))
-        if experts
-        else layers,
+        dense_layers=_dense_layers(own, layers) if experts else layers,
         predictors=_first(own, "num_nextn_predict_layers", "mtp_num_hidden_layers"),
         latent=rank + _figure(own, "qk_rope_head_dim") if rank else None,
         attention_parameters=_latent_attention(own, hidden, heads)
@@ -152,6 +150,12 @@ def parse(own: Mapping[str, Any]) -> Model:
         else hidden * head_dim * (2 * heads + 2 * kv_heads),
         quantisation=_quantisation(quantisation),
     )
+
+
+def _dense_layers(own: Mapping[str, Any], layers: int) -> int:
+    """Return how many layers of a model with experts have none."""
+    first = _number(own, "first_k_dense_replace")
+    return min(first + len(own.get("mlp_only_layers") or ()), layers)
 
 
 def parameters(model: Model) -> Parameters:

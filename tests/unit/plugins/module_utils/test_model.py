@@ -145,3 +145,10 @@ def test_the_layers_of_each_stage(layers: int, pipeline: int, sizes: list[int]) 
     found = _model.stages(layers, pipeline)
     assert [len(stage) for stage in found] == sizes
     assert [layer for stage in found for layer in stage] == list(range(layers))
+
+
+def test_a_model_that_is_cut_before_its_first_layer_with_experts() -> None:
+    case = next(each for each in PUBLISHED if each["name"] == "DeepSeek-V3")
+    cut = _model.parse({**case["config"], "num_hidden_layers": 2})
+    assert cut.dense_layers == 2
+    assert _model.parameters(cut).experts == 0
