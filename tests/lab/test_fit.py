@@ -90,7 +90,7 @@ def test_what_vllm_reports(
 
     model = _model.parse(own)
     found = _model.parameters(model)
-    files = (found.embedding + found.head + found.layers) * model.element
+    files = (found.total + found.predictors) * model.element
     sizes = _shape.Sizes(tensor=tensor, pipeline=pipeline)
     how = _fit.serving([f"--max-model-len={CONTEXT}"])
     ranks = [
