@@ -23,6 +23,10 @@ options:
     description: Name of the host that runs the Ray head.
     type: str
     required: true
+  executor:
+    description: >-
+      What spreads vLLM over the hosts, in the place of what the settings say; V(auto) gives the ports of all.
+    type: str
 """
 
 EXAMPLES = r"""
@@ -47,12 +51,14 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
 
 
 def node_ports(
-    settings: Mapping[str, Mapping[str, Any]], head: str
+    settings: Mapping[str, Mapping[str, Any]], head: str, executor: str | None = None
 ) -> dict[str, dict[int, list[str]]]:
     """Return the ports of each host; see `_preflight.ports`."""
+    change = {"vllm_server_executor": executor} if executor else {}
     return {
         host: {
-            port: list(user) for port, user in _preflight.ports(own, is_head=host == head).items()
+            port: list(user)
+            for port, user in _preflight.ports({**own, **change}, is_head=host == head).items()
         }
         for host, own in settings.items()
     }

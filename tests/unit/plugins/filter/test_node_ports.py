@@ -73,3 +73,8 @@ def test_without_ray_there_are_ports_of_vllm_alone_and_undecided_both() -> None:
         **alone,
         29503: ["vLLM's replicas", "vllm_server_master_port"],
     }
+    # The firewall keeps the ports of each, whichever runs.
+    assert ports(wanted, "node0", executor="auto")["node0"] == {
+        6379: ["the Ray head", "ray_node_port"],
+        **alone,
+    }
