@@ -286,7 +286,8 @@ RULES = (
         id="ray_worker_died",
         layer="ray",
         role=SYMPTOM,
-        cause="A worker process of Ray ended without a Python error: killed, crashed or out of memory.",
+        cause="A rank of vLLM, and with Ray the process that held it, ended without a Python error: "
+        "killed, crashed or out of memory.",
         remedy="Read the last lines of that worker's log on its host, and the kernel's log (dmesg) for an "
         "out-of-memory kill or a GPU error.",
         variable="",
