@@ -12,22 +12,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from bench.ratio import Measure, Side
+from samewire import api
+from samewire_lab.waiting import wait_for
 
 ROOT = Path(__file__).parents[1]
 INVENTORY = "inventories/lab"
-CLUSTER = Path("~/.samewire/clusters/lab").expanduser()
 BY_HAND = str(ROOT / "bench/by_hand.sh")
 WITHOUT_FACTS = "gather_subset=!all,!min,network"
 PATIENCE = 300
@@ -74,32 +70,20 @@ def clean() -> None:
     run("samewire", "teardown", "-i", INVENTORY, "--yes")
 
 
-def _answers(record: Mapping[str, Any]) -> bool:
+def _answers(deployed: api.Api) -> bool:
     """Whether the cluster gives the completion of its record."""
-    body = {"model": record["model"], "prompt": record["completion"]["prompt"]}
-    request = urllib.request.Request(  # noqa: S310 - where the deployment said that it serves
-        record["endpoints"]["completions"],
-        json.dumps({**body, "max_tokens": 16, "temperature": 0}).encode(),
-        {
-            "Content-Type": "application/json",
-            "Authorization": f"Bearer {(CLUSTER / 'api_key').read_text(encoding='utf-8')}",
-        },
-    )
+    known = deployed.deployed
+    body = {"model": known.model, "prompt": known.prompt, "max_tokens": 16, "temperature": 0}
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
-            said = json.load(answer)
-    except (OSError, urllib.error.URLError):
+        said = deployed.post(known.endpoints["completions"], body, timeout=10).json()
+    except api.ApiError:
         return False
-    return bool(said["choices"][0]["text"] == record["completion"]["text"])
+    return bool(said["choices"][0]["text"] == known.text)
 
 
 def _until_it_answers() -> None:
-    record = json.loads((CLUSTER / "record.json").read_text(encoding="utf-8"))
-    deadline = time.monotonic() + PATIENCE
-    while not _answers(record):
-        if time.monotonic() > deadline:
-            raise SystemExit(f"no right answer within {PATIENCE} s")
-        time.sleep(0.2)
+    deployed = api.of(ROOT / INVENTORY, None)
+    wait_for(lambda: _answers(deployed), PATIENCE, "no right answer")
 
 
 def _on_the_head(command: str) -> None:
