@@ -17,6 +17,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _monitoring
 from docs import dashboard
 from tests.unit.modules import ROOT
 from tests.unit.plans import plan
+from tests.unit.plugins.module_utils.test_monitoring import SETTINGS
 
 HERE = Path(__file__).parent
 RULES = ROOT / "roles/monitoring/files/rules.yml"
@@ -88,18 +89,7 @@ def test_the_configuration_is_valid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_monitoring, "FOLDER", str(tmp_path))
-    wanted = {
-        "cluster": "pair",
-        "head": "spark0",
-        "watcher": "spark0",
-        "executor": "ray",
-        "api_host": "0.0.0.0",
-        "api_port": 8000,
-        "api_tls": False,
-        "api_key": True,
-        "exporter_port": 9100,
-        "targets": str(tmp_path / "ray.json"),
-    }
+    wanted = {**SETTINGS, "targets": str(tmp_path / "ray.json")}
     folder = tmp_path / "pair"
     folder.mkdir()
     (folder / "api_key").write_text("c0ffee\n")

@@ -20,20 +20,22 @@ CONFFILES = """
 """
 
 
+SETTINGS: dict[str, Any] = {
+    "cluster": "pair",
+    "head": "spark0",
+    "watcher": "spark0",
+    "executor": "ray",
+    "api_host": "0.0.0.0",
+    "api_port": 8000,
+    "api_tls": False,
+    "api_key": True,
+    "exporter_port": 9100,
+    "targets": "/run/samewire-monitoring/pair-ray.json",
+}
+
+
 def wanted(**changes: Any) -> Wanted:
-    settings: dict[str, Any] = {
-        "cluster": "pair",
-        "head": "spark0",
-        "watcher": "spark0",
-        "executor": "ray",
-        "api_host": "0.0.0.0",
-        "api_port": 8000,
-        "api_tls": False,
-        "api_key": True,
-        "exporter_port": 9100,
-        "targets": "/run/samewire-monitoring/pair-ray.json",
-    }
-    return Wanted(**settings | changes)
+    return Wanted(**SETTINGS | changes)
 
 
 def server(**changes: Any) -> dict[str, Any]:
