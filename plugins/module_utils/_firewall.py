@@ -70,6 +70,11 @@ def listing_file(cluster: str) -> str:
     return f"{_FOLDER}/{cluster}.loaded"
 
 
+def before_file(cluster: str) -> str:
+    """Return the path of the file that holds the table of before a change that is not proven yet."""
+    return f"{_FOLDER}/{cluster}.before"
+
+
 def listing_command(program: str, cluster: str) -> list[str]:
     """Return the command that prints a cluster's table without what changes by itself."""
     return [program, "-s", "list", "table", "inet", table(cluster)]

@@ -16,6 +16,8 @@ description:
     of before in one step.
   - Keeps what it loads in C(/etc/samewire/CLUSTER.nft), so that it can be loaded again after a reboot, and
     beside it what nft said of it then. A table that is not what was loaded is loaded again.
+  - Keeps the rules of before, until O(state=settled) says that the change has succeeded, or O(state=restored)
+    that it has not.
   - Needs root, and nft.
 attributes:
   check_mode:
@@ -34,9 +36,11 @@ options:
     type: str
     required: true
   state:
-    description: Whether the table is to be there.
+    description:
+      - C(present) and C(absent) say whether the table is to be there. C(restored) loads the rules of before,
+        where there are any, and C(settled) forgets them.
     type: str
-    choices: [present, absent]
+    choices: [present, absent, restored, settled]
     default: present
   interface:
     description: Interface of the interconnect on this host; needed where O(state=present).
@@ -83,6 +87,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+kept:
+  description: Whether the rules of before are kept.
+  returned: always
+  type: bool
 program:
   description: Path of nft; empty where it is not installed and not needed.
   returned: always
@@ -95,6 +103,7 @@ systemd:
 
 import os
 import pathlib
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -102,6 +111,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _firewall
 
 # Source: sd_booted(3).
 _SYSTEMD = pathlib.Path("/run/systemd/system")
+_STATES = ["present", "absent", "restored", "settled"]
 _FREE_PORTS = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -114,6 +124,19 @@ def _text(file: pathlib.Path) -> str:
 
 def _kept_listing(module: AnsibleModule) -> pathlib.Path:
     return pathlib.Path(_firewall.listing_file(module.params["cluster"]))
+
+
+def _before_change(module: AnsibleModule) -> pathlib.Path:
+    return pathlib.Path(_firewall.before_file(module.params["cluster"]))
+
+
+def _keep(module: AnsibleModule, rules: str) -> None:
+    """Keep the rules that are to be replaced; those of before a change that failed are older, and stay."""
+    before = _before_change(module)
+    if rules and not before.exists():
+        partial = before.with_name(f"{before.name}.partial")
+        partial.write_text(rules, encoding="utf-8")
+        partial.replace(before)
 
 
 def _listing(module: AnsibleModule, program: str) -> str:
@@ -167,10 +190,48 @@ def _remove(module: AnsibleModule, program: str, present: bool, kept: pathlib.Pa
     if present:
         name = _firewall.table(module.params["cluster"])
         module.run_command([program, "delete", "table", "inet", name], check_rc=True)
-    for file in (kept, _kept_listing(module)):
+    for file in (kept, _kept_listing(module), _before_change(module)):
         file.unlink(missing_ok=True)
     if kept.parent.is_dir() and not os.listdir(kept.parent):
         kept.parent.rmdir()
+
+
+def _set(module: AnsibleModule, rules: str) -> dict[str, Any]:
+    """Have the table hold these rules, or be gone where there are none; return the module's result."""
+    host, kept = module.params["host"], pathlib.Path(_firewall.file(module.params["cluster"]))
+    program = module.get_bin_path("nft") or ""
+    if not program and rules:
+        module.fail_json(
+            msg=f"{host}: the firewall needs nft, which is not installed; install it (Debian, Ubuntu: "
+            f"apt install nftables) on {host}, or set firewall_enabled: false"
+        )
+    listing = _listing(module, program) if program else ""
+    before, whole = _text(kept), listing == _text(_kept_listing(module))
+    changed = before != rules or not (listing and whole) if rules else bool(before or listing)
+    if changed and not module.check_mode:
+        if not rules:
+            _remove(module, program, bool(listing), kept)
+        else:
+            if module.params["state"] == "present" and before != rules:
+                _keep(module, before)
+            _load(module, program, rules, kept)
+    # What somebody else made of the table is shown as nft has it.
+    shown = before if whole else listing
+    diff = {"before": shown, "after": rules, "before_header": str(kept), "after_header": str(kept)}
+    return {"changed": changed, "program": program, "diff": diff if changed else {}}
+
+
+def _after_change(module: AnsibleModule) -> dict[str, Any]:
+    """Restore or forget the rules of before; return the module's result."""
+    before = _before_change(module)
+    result: dict[str, Any] = {"changed": before.exists(), "program": "", "diff": {}}
+    if not result["changed"]:
+        return result
+    if module.params["state"] == "restored":
+        result = _set(module, _text(before))
+    if not module.check_mode:
+        before.unlink()
+    return result
 
 
 def main() -> None:
@@ -180,7 +241,7 @@ def main() -> None:
         argument_spec={
             "cluster": {"type": "str", "required": True},
             "host": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "state": {"type": "str", "choices": _STATES, "default": "present"},
             "interface": {"type": "str"},
             "members": texts,
             "ports": {"type": "list", "elements": "int", "default": []},
@@ -192,32 +253,12 @@ def main() -> None:
         required_if=[("state", "present", ["interface"])],
         supports_check_mode=True,
     )
-    host, absent = module.params["host"], module.params["state"] == "absent"
-    kept = pathlib.Path(_firewall.file(module.params["cluster"]))
-    rules = "" if absent else _wanted(module)
-    program = module.get_bin_path("nft") or ""
-    if not program and not absent:
-        module.fail_json(
-            msg=f"{host}: the firewall needs nft, which is not installed; install it (Debian, Ubuntu: "
-            f"apt install nftables) on {host}, or set firewall_enabled: false"
-        )
-    listing = _listing(module, program) if program else ""
-    before, whole = _text(kept), listing == _text(_kept_listing(module))
-    changed = bool(before or listing) if absent else before != rules or not (listing and whole)
-    if changed and not module.check_mode:
-        if absent:
-            _remove(module, program, bool(listing), kept)
-        else:
-            _load(module, program, rules, kept)
-    # What somebody else made of the table is shown as nft has it.
-    shown = before if whole else listing
-    diff = {"before": shown, "after": rules, "before_header": str(kept), "after_header": str(kept)}
-    module.exit_json(
-        changed=changed,
-        program=program,
-        systemd=_SYSTEMD.is_dir(),
-        diff=diff if changed else {},
-    )
+    state = module.params["state"]
+    if state in ("present", "absent"):
+        result = _set(module, _wanted(module) if state == "present" else "")
+    else:
+        result = _after_change(module)
+    module.exit_json(**result, kept=_before_change(module).exists(), systemd=_SYSTEMD.is_dir())
 
 
 if __name__ == "__main__":

@@ -100,7 +100,11 @@ def test_down_and_up() -> None:
 
 
 def test_a_change_for_ray_that_fails_is_taken_back() -> None:
-    broken = ("-e", "vllm_server_executor=ray", "-e", "vllm_server_extra_args=[--no-such-argument]")
+    broken = (
+        *("-e", "vllm_server_executor=ray", "-e", "vllm_server_extra_args=[--no-such-argument]"),
+        # So that the firewall is another, too.
+        *("-e", "vllm_server_port=8001", "-e", "ray_node_port=6380"),
+    )
     done = samewire("deploy", "-i", INVENTORY, *broken)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "unrecognized arguments: --no-such-argument" in done.stdout

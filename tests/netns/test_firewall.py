@@ -171,6 +171,26 @@ def test_a_second_run_changes_nothing_and_other_tables_stay(host: Segment) -> No
     assert list(pathlib.Path("/etc/samewire").glob(f"{CLUSTER}*")) == []
 
 
+def test_the_rules_of_before_come_back_where_a_change_fails(host: Segment) -> None:
+    def after(state: str) -> tuple[bool, bool]:
+        said = host.module("node0", "cluster_firewall", cluster=CLUSTER, host="node0", state=state)
+        return said["changed"], said["kept"]
+
+    assert not firewall(host)["kept"]
+    assert after("restored") == (False, False)
+    # A second change that fails is taken back to what was proven, not to the first.
+    assert firewall(host, api_port=OTHER, api_clients=["10.77.0.3"])["kept"]
+    assert firewall(host, api_port=FREE)["kept"]
+    assert reached(host, "away", MANAGEMENT) == {API, OTHER, OPENED, FREE}
+    assert after("restored") == (True, False)
+    assert reached(host, "away", MANAGEMENT) == {API, OTHER, OPENED}
+    assert not firewall(host)["changed"]
+    assert firewall(host, open_ports=[])["kept"]
+    assert after("settled") == (True, False)
+    assert after("restored") == (False, False)
+    assert reached(host, "away", MANAGEMENT) == {API, OTHER}
+
+
 def stands(segment: Segment) -> bool | None:
     """Return what a look at the host says of the firewall."""
     look = segment.module("node0", "cluster_status", cluster=CLUSTER, directory="/nowhere")
