@@ -68,7 +68,9 @@ def executor_choice(
     wanted, image = str(own["vllm_server_executor"]), str(own["container_image_name"])
     executor = _parts.chosen(wanted, versions.get("ray"), known=bool(versions), before=before)
     sizes = _shape.sizes({**own, "vllm_server_executor": executor})
-    problems = _shape.problems(sizes, {host: int(count) for host, count in gpus.items()}, head)
+    counts = {host: int(count) for host, count in gpus.items()}
+    problems = _shape.problems(sizes, counts, head)
+    problems += _shape.build_problems(sizes, counts, head, str(versions.get("vllm") or ""))
     if executor == _parts.RAY and versions and not versions.get("ray"):
         problems.append(_parts.lacks_ray(image))
     return {

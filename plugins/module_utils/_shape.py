@@ -92,6 +92,23 @@ def share(sizes: Sizes, gpus: Mapping[str, int]) -> int | None:
     return each if whole and not left and each <= min(gpus.values()) else None
 
 
+def spans(sizes: Sizes, gpus: Mapping[str, int]) -> int:
+    """Return how many ranks of one replica share a host without Ray, 0 where no replica needs two hosts."""
+    each = share(sizes, gpus) or 0
+    return each if sizes.executor == _parts.MP and sizes.replica > each else 0
+
+
+def visible_gpus(sizes: Sizes, gpus: Mapping[str, int], present: int) -> str:
+    """Return what CUDA may show vLLM on a host that has so many GPUs, empty where it may show all.
+
+    Without Ray vLLM holds two ranks for neighbours by their number and the GPUs that it sees, so it must see
+    one for each of its ranks. Source, vLLM 0.32: vllm/distributed/device_communicators/shm_broadcast.py,
+    create_from_process_group_single_reader.
+    """
+    each = spans(sizes, gpus)
+    return ",".join(map(str, range(each))) if 0 < each < present else ""
+
+
 def place(sizes: Sizes, gpus: Mapping[str, int], head: str) -> tuple[Rank, ...]:
     """Return the host of each rank, none where they do not fit; gpus: by name of the host.
 
@@ -158,6 +175,21 @@ def _gpu_problems(sizes: Sizes, gpus: Mapping[str, int], head: str) -> list[str]
             f"{' or '.join(_variables(sizes))}"
         ]
     return []
+
+
+def build_problems(sizes: Sizes, gpus: Mapping[str, int], head: str, vllm: str) -> list[str]:
+    """Return why a build of vLLM, by its version, cannot take the sizes, a sentence each.
+
+    For the processor there is one device, so two ranks of a host never are neighbours; see `visible_gpus`.
+    """
+    each = spans(sizes, gpus)
+    if each < 2 or not vllm.endswith("+cpu"):
+        return []
+    return [
+        f"{head}: {_told(sizes)} puts {each} ranks of one replica on each host, got vLLM {vllm}, whose build "
+        f"for the processor takes one on each without Ray; change {' or '.join(_variables(sizes))}, or set "
+        "vllm_server_executor: ray"
+    ]
 
 
 def _model_problems(sizes: Sizes, head: str, model: _model.Model) -> list[str]:

@@ -15,12 +15,15 @@ WITH = {"python": "3.12.3", "ray": "2.60.0", "vllm": "0.32.0"}
 WITHOUT = {**WITH, "ray": None}
 
 
-def choice(wanted: str, versions: dict[str, Any], **more: Any) -> dict[str, Any]:
+def choice(
+    wanted: str, versions: dict[str, Any], own: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
     own = {
         **SETTINGS,
         "container_image_name": "vllm:1",
         "vllm_server_executor": wanted,
         "vllm_server_tensor_parallel_size": 2,
+        **(own or {}),
     }
     settings = {"node0": own, "node1": own}
     return executor_choice(
@@ -72,3 +75,18 @@ def test_sizes_that_only_ray_can_spread() -> None:
         "GPUs; change vllm_server_tensor_parallel_size or vllm_server_pipeline_parallel_size, take hosts "
         "out of ray_workers, or set vllm_server_executor: ray"
     )
+
+
+def test_ranks_of_one_host_that_a_build_for_the_processor_cannot_join() -> None:
+    versions, gpus = {**WITHOUT, "vllm": "0.32.0+cpu"}, {"node0": 2, "node1": 2}
+    assert choice("mp", versions)["problems"] == []
+    assert choice("mp", versions, gpus=gpus)["problems"] == []
+    wanted = {"vllm_server_pipeline_parallel_size": 2}
+    assert choice("ray", {**versions, **WITH}, gpus=gpus, own=wanted)["problems"] == []
+    assert choice("mp", WITHOUT, gpus=gpus, own=wanted)["problems"] == []
+    assert choice("mp", versions, gpus=gpus, own=wanted)["problems"] == [
+        "node0: tensor parallel 2 x pipeline parallel 2 puts 2 ranks of one replica on each host, got vLLM "
+        "0.32.0+cpu, whose build for the processor takes one on each without Ray; change "
+        "vllm_server_tensor_parallel_size or vllm_server_pipeline_parallel_size, or set "
+        "vllm_server_executor: ray"
+    ]
