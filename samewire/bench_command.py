@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from samewire import api, bench
+from samewire import api, bench, locate, vllm_bench
+from samewire import inventory as inventories
+from samewire.connection import Connection, ConnectionProblem, connection
 from samewire.exit_codes import MEANING, ExitCode
 from samewire.inventory import InventoryError
 from samewire.options import ApiKeyOption, InventoryOption, JsonOption, located, refuse
@@ -34,19 +37,32 @@ HELP = (
     + "."
 )
 LONGEST_REASON = 300
+SECONDS, REQUESTS = 10.0, 100
 
 
 def measure(
     inventory: InventoryOption,
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- ARGUMENT...", help="With --vllm: arguments of its own."),
+    ] = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", min=1, max=3600, help="How long to measure.")
-    ] = 10,
+        float | None,
+        typer.Option("--seconds", min=1, max=3600, help="How long to measure, 10 unless said."),
+    ] = None,
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, max=512, help="Requests at a time.")
     ] = 4,
     tokens: Annotated[
         int, typer.Option("--tokens", min=1, max=100_000, help="Tokens of each answer.")
     ] = 128,
+    vllm: Annotated[
+        bool, typer.Option("--vllm", help="Take vLLM's own benchmark, in the image, on the head.")
+    ] = False,
+    requests: Annotated[
+        int | None,
+        typer.Option("--requests", min=1, help="With --vllm: how many, 100 unless said."),
+    ] = None,
     as_json: JsonOption = False,
     api_key: ApiKeyOption = None,
 ) -> None:
@@ -54,20 +70,27 @@ def measure(
 
     Told are tokens per second, and how soon they come. It asks for short streamed completions, which add to
     the load of the cluster. The full benchmark, with data sets and rates of requests, is vLLM's own: vllm
-    bench serve, in the image.
+    bench serve, in the image, which --vllm takes.
 
     Example: samewire bench -i inventories/mine
 
     Example: samewire bench -i inventories/mine --seconds 60 --concurrency 32 --json
+
+    Example: samewire bench -i inventories/mine --vllm --requests 500 -- --request-rate 8
     """
+    _agreed(vllm, more, seconds, requests)
+    if vllm:
+        arguments = (requests or REQUESTS, concurrency, tokens)
+        _take_vllms(located(inventory), arguments, more or [], as_json=as_json)
+        return
     try:
         deployed = api.of(located(inventory), api_key)
     except (InventoryError, RecordError) as error:
         refuse(error)
-    load = bench.Load(seconds, concurrency, tokens)
+    load = bench.Load(seconds or SECONDS, concurrency, tokens)
     try:
         bench.check(deployed)
-        with _waiting(load):
+        with _waiting(f"{concurrency} requests at a time for {load.seconds:g} s"):
             result = bench.run(
                 lambda: api.Api(deployed.deployed, deployed.key, deployed.certificate), load
             )
@@ -98,14 +121,58 @@ def register(app: typer.Typer) -> None:
     app.command("bench", epilog=HELP)(measure)
 
 
+def _agreed(
+    vllm: bool, more: Sequence[str] | None, seconds: float | None, requests: int | None
+) -> None:
+    """Refuse options of one benchmark for the other."""
+    if vllm and seconds is not None:
+        raise typer.BadParameter(
+            "expected --requests with --vllm, whose length is a number of requests, got --seconds",
+            param_hint="'--seconds'",
+        )
+    for name, given in (("--requests", requests), ("ARGUMENT", more)):
+        if given and not vllm:
+            raise typer.BadParameter("expected --vllm with it", param_hint=f"'{name}'")
+
+
+def _head(inventory: Path, folder: Path) -> tuple[str, Connection]:
+    """Return the cluster, and the way to its head."""
+    found = inventories.read(inventory, folder, {})
+    name, variables = next(iter(found.hosts.items()))
+    return found.cluster, connection(name, variables)
+
+
+def _take_vllms(
+    inventory: Path, size: tuple[int, int, int], more: Sequence[str], *, as_json: bool
+) -> None:
+    folder = locate.collection()
+    try:
+        deployed = api.of(inventory, None)
+        cluster, head = _head(inventory, folder)
+    except (InventoryError, RecordError, ConnectionProblem) as error:
+        refuse(error)
+    given = [*vllm_bench.arguments(deployed.deployed.url, *size), *more]
+    try:
+        with _waiting(f"vLLM's benchmark on {head.host}: {size[0]} requests"):
+            report, result = vllm_bench.run(head, cluster, given, folder)
+    except vllm_bench.BenchmarkProblem as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(ExitCode.FAILED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    typer.echo(json.dumps(result, indent=2) if as_json else report)
+    if not result.get("completed"):
+        raise typer.Exit(ExitCode.FAILED)
+
+
 @contextmanager
-def _waiting(load: bench.Load) -> Iterator[None]:
+def _waiting(what: str) -> Iterator[None]:
     """Show on a terminal that something goes on."""
     console = make_console(stderr=True)
     if not is_lively(console):
         yield
         return
-    with console.status(f"{load.concurrency} requests at a time for {load.seconds:g} s"):
+    with console.status(what):
         yield
 
 

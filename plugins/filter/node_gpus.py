@@ -19,7 +19,7 @@ options:
     type: dict
     required: true
   facts:
-    description: The variables of each host, as C(hostvars), with the fact C(interconnect_facts).
+    description: The variables of each host, as C(hostvars), with the result C(interconnect_info).
     type: dict
     required: true
 """
@@ -47,7 +47,7 @@ def node_gpus(
     return {
         host: int(own["ray_node_gpus"])
         if "ray_node_gpus" in own
-        else len(facts[host]["interconnect_facts"].get("gpus") or [])
+        else len(facts[host]["interconnect_info"]["facts"].get("gpus") or [])
         for host, own in settings.items()
     }
 

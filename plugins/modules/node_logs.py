@@ -45,7 +45,7 @@ EXAMPLES = r"""
     cluster: spark-pair
     directory: ~/.samewire
     dest: ~/bundle
-    documents: {facts.json: "{{ interconnect_facts }}"}
+    documents: {facts.json: "{{ interconnect_info.facts }}"}
 """
 
 RETURN = r"""
