@@ -24,6 +24,12 @@ def with_overrides(
         return dict(plan)
     hosts = {}
     for host, entry in plan["hosts"].items():
+        if not isinstance(wanted.get(host) or {}, Mapping):
+            return _refusal(
+                host,
+                f"{host}: ray_node_environment is {wanted[host]!r}, expected a mapping of variables to "
+                "values; correct it in the inventory",
+            )
         own = {str(name): str(value) for name, value in (wanted.get(host) or {}).items()}
         listed: list[dict[str, str | None]] = []
         # A host whose address the facts do not state has no environment yet.
@@ -32,8 +38,7 @@ def with_overrides(
                 planned = _environment.planned_environment(plan, host, head)
                 _environment.check_overrides(host, own, planned)
             except _environment.EnvironmentRefused as refused:
-                error = {"code": "override_refused", "message": f"{refused}.", "hosts": [host]}
-                return {"schema": SCHEMA, "error": error}
+                return _refusal(host, str(refused))
             listed = [
                 {
                     "variable": name,
@@ -45,6 +50,11 @@ def with_overrides(
             ]
         hosts[host] = {**entry, "overrides": listed}
     return {**plan, "hosts": hosts}
+
+
+def _refusal(host: str, sentence: str) -> dict[str, Any]:
+    error = {"code": "override_refused", "message": f"{sentence}.", "hosts": [host]}
+    return {"schema": SCHEMA, "error": error}
 
 
 def baked_variables(

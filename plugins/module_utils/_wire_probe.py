@@ -137,9 +137,8 @@ def probe(
     Takes some seconds at most, the sum of those above, whatever the number of targets up to AT_ONCE.
     """
     absent: dict[str, str] = {}
-    routes = _routes(run, targets, absent)
     crossings, duplicate = asyncio.run(_cross(host, own, targets, absent))
-    neighbours = _neighbours(run, own.interface, absent)
+    routes, neighbours = _kernel(run, own.interface, targets, absent)
     return wire.Probe(
         crossings=tuple(
             replace(
@@ -510,33 +509,26 @@ def _claimed(frame: bytes, address: bytes) -> str | None:
     return sender.hex(":") if claimed == address else None
 
 
-def _routes(
-    run: Run, targets: Mapping[str, wire.Listener], absent: dict[str, str]
-) -> dict[str, dict[str, Any]]:
-    """The kernel's choice by destination; one without a route has none."""
-    asked = "".join(f"route get {target.address}\n" for target in targets.values())
-    code, out, err = run(["ip", "-force", "-json", "-batch", "-"], asked)
+def _kernel(
+    run: Run, interface: str, targets: Mapping[str, wire.Listener], absent: dict[str, str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """The kernel's routes and neighbours by destination; one without a route, or not met, has none."""
+    asked = [f"route get {target.address}" for target in targets.values()]
+    asked.append(f"neighbour show dev {interface}")
+    lines = "".join(f"{line}\n" for line in asked)
+    code, out, err = run(["ip", "-force", "-json", "-batch", "-"], lines)
     if code == 127:
-        absent["routes"] = err
-    return _by_destination(out)
-
-
-def _neighbours(run: Run, interface: str, absent: dict[str, str]) -> dict[str, dict[str, Any]]:
-    code, out, err = run(["ip", "-json", "neighbour", "show", "dev", interface], "")
-    if code == 127:
-        absent["neighbours"] = err
-    return _by_destination(out)
-
-
-def _by_destination(printed: str) -> dict[str, dict[str, Any]]:
-    found = {}
-    for line in printed.splitlines():
-        # Each command of a batch prints a list of its own.
+        absent["routes"] = absent["neighbours"] = err
+    routes: dict[str, dict[str, Any]] = {}
+    neighbours: dict[str, dict[str, Any]] = {}
+    for line in out.splitlines():
+        # Each command prints a list of its own.
         with contextlib.suppress(ValueError):
             for row in json.loads(line):
                 if "dst" in row:
-                    found[str(row["dst"])] = row
-    return found
+                    # Only a neighbour has a state.
+                    (neighbours if "state" in row else routes)[str(row["dst"])] = row
+    return routes, neighbours
 
 
 def _state(neighbour: Mapping[str, Any]) -> str | None:

@@ -269,7 +269,9 @@ def test_an_image_that_only_the_head_has(farm: Farm) -> None:
 
 def test_compressed_over_a_slow_link(farm: Farm) -> None:
     image = publish(farm, Image([layer("zeros", bytes(3 * LAYER)), noise("noise")]))
-    speed = {"interconnect_info": {"facts": {"interfaces": [{"name": "fabric", "speed_mbps": 100}]}}}
+    speed = {
+        "interconnect_info": {"facts": {"interfaces": [{"name": "fabric", "speed_mbps": 100}]}}
+    }
     before = farm.received("node1")
     assert recap(farm.play("-e", json.dumps(speed))) == {"node0": 1, "node1": 1, "node2": 1}
     assert LAYER < farm.received("node1") - before < 1.3 * LAYER

@@ -51,6 +51,15 @@ def test_the_address_of_ray_is_judged_where_the_head_is_known() -> None:
     assert "the plan needs '192.168.200.12:6379'" in made["error"]["message"]
 
 
+def test_variables_that_are_no_mapping_are_the_error() -> None:
+    assert _overrides.with_overrides(plan(), {"spark1": "NCCL_DEBUG=INFO"})["error"] == {
+        "code": "override_refused",
+        "message": "spark1: ray_node_environment is 'NCCL_DEBUG=INFO', expected a mapping of variables to "
+        "values; correct it in the inventory.",
+        "hosts": ["spark1"],
+    }
+
+
 def test_an_error_stays_the_error() -> None:
     error = {"schema": "samewire.plan/1", "error": {"code": "ambiguous"}}
     assert _overrides.with_overrides(error, {"spark0": {"VLLM_HOST_IP": "x"}}) == error
