@@ -4,8 +4,8 @@
 
 Each host is a network namespace with a Docker Engine whose disk is memory; all share the processors of this
 machine. All reach the registry over one uplink of 200 Mbit/s, and each other over a fabric without a limit.
-The image has 200 MB in 8 layers, also as the registry packs it, or gzip halves it (--halved). Nothing goes through Ansible: its tasks cost
-every way the same.
+The image has 200 MB in 8 layers, also as the registry packs it, or gzip halves it (--halved). Nothing goes
+through Ansible: its tasks cost every way the same.
 """
 
 from __future__ import annotations

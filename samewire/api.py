@@ -57,8 +57,35 @@ class Api:
         Raises:
             ApiError: The deployment does not answer, or answers with an error.
         """
+        return self._answer("POST", url, body, stream=stream, timeout=timeout)
+
+    def model_path(self) -> str:
+        """Return what the server was started with: a path, or a hub id.
+
+        Raises:
+            ApiError: As `post` does, or what answers is no vLLM.
+        """
+        url = f"{self.deployed.url}/v1/models"
         try:
-            response = self._session.post(
+            return str(self._answer("GET", url).json()["data"][0]["root"])
+        except (ValueError, KeyError, IndexError, TypeError):
+            raise ApiError(
+                f"{self.deployed.cluster} names no model: expected a list of models from {url}, got "
+                "something else; see who answers there."
+            ) from None
+
+    def _answer(
+        self,
+        verb: str,
+        url: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        stream: bool = False,
+        timeout: float = TIMEOUT_S,
+    ) -> requests.Response:
+        try:
+            response = self._session.request(
+                verb,
                 url,
                 json=body,
                 headers={"Authorization": f"Bearer {self.key}"} if self.key else {},

@@ -44,7 +44,7 @@ def measure(
     inventory: InventoryOption,
     more: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- ARGUMENT...", help="With --vllm: arguments of its own."),
+        typer.Argument(metavar="-- ARGUMENT", help="With --vllm: arguments of its own."),
     ] = None,
     seconds: Annotated[
         float | None,
@@ -80,8 +80,8 @@ def measure(
     """
     _agreed(vllm, more, seconds, requests)
     if vllm:
-        arguments = (requests or REQUESTS, concurrency, tokens)
-        _take_vllms(located(inventory), arguments, more or [], as_json=as_json)
+        size = vllm_bench.Size(requests or REQUESTS, concurrency, tokens)
+        _take_vllms(located(inventory), api_key, size, more or [], as_json=as_json)
         return
     try:
         deployed = api.of(located(inventory), api_key)
@@ -143,19 +143,25 @@ def _head(inventory: Path, folder: Path) -> tuple[str, Connection]:
 
 
 def _take_vllms(
-    inventory: Path, size: tuple[int, int, int], more: Sequence[str], *, as_json: bool
+    inventory: Path,
+    key: str | None,
+    size: vllm_bench.Size,
+    more: Sequence[str],
+    *,
+    as_json: bool,
 ) -> None:
     folder = locate.collection()
     try:
-        deployed = api.of(inventory, None)
+        deployed = api.of(inventory, key)
         cluster, head = _head(inventory, folder)
     except (InventoryError, RecordError, ConnectionProblem) as error:
         refuse(error)
-    given = [*vllm_bench.arguments(deployed.deployed.url, *size), *more]
+    known = deployed.deployed
     try:
-        with _waiting(f"vLLM's benchmark on {head.host}: {size[0]} requests"):
-            report, result = vllm_bench.run(head, cluster, given, folder)
-    except vllm_bench.BenchmarkProblem as error:
+        given = vllm_bench.arguments(known.url, known.model, deployed.model_path(), size)
+        with _waiting(f"vLLM's benchmark on {head.host}: {size.requests} requests"):
+            report, result = vllm_bench.run(head, cluster, [*given, *more], folder)
+    except (api.ApiError, vllm_bench.BenchmarkProblem) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(ExitCode.FAILED) from None
     except KeyboardInterrupt:

@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from samewire.connection import Connection
 
 # The program of the benchmark says so where what it needs was left out of the image.
-LACKING = ("No module named", "invalid choice", "vllm[bench]", "ImportError")
+LACKING = ("No module named", "invalid choice: 'bench'", "vllm[bench]", "ImportError")
+ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception)|.*: error): (.+)", re.MULTILINE)
 PROMPT_TOKENS = 128
 RESULT = "/tmp/samewire-bench.json"
 
@@ -23,13 +26,26 @@ class BenchmarkProblem(RuntimeError):
     """A benchmark that did not come to its end; the message is one sentence."""
 
 
-def arguments(url: str, requests: int, concurrency: int, tokens: int) -> list[str]:
-    """Return those of `vllm bench serve`; source: vLLM 0.32, vllm/benchmarks/serve.py."""
+@dataclass(frozen=True)
+class Size:
+    """How much is asked of the server; tokens: of each answer."""
+
+    requests: int
+    concurrency: int
+    tokens: int
+
+
+def arguments(url: str, model: str, path: str, size: Size) -> list[str]:
+    """Return those of `vllm bench serve`; source: vLLM 0.32, vllm/benchmarks/serve.py.
+
+    model: as the server calls it; path: where its tokenizer is, or a hub id. It would ask the server for
+    both, but without the key.
+    """
     said = [
-        *("--backend", "openai", "--base-url", url),
+        *("--backend", "openai", "--base-url", url, "--model", model, "--tokenizer", path),
         *("--dataset-name", "random", "--random-input-len", str(PROMPT_TOKENS)),
-        *("--random-output-len", str(tokens), "--ignore-eos"),
-        *("--num-prompts", str(requests), "--max-concurrency", str(concurrency)),
+        *("--random-output-len", str(size.tokens), "--ignore-eos"),
+        *("--num-prompts", str(size.requests), "--max-concurrency", str(size.concurrency)),
     ]
     # It asks from the host itself, where a certificate proves nothing.
     return [*said, "--insecure"] if url.startswith("https:") else said
@@ -73,9 +89,10 @@ def report(said: str) -> str:
 
 
 def _problem(host: str, cluster: str, said: str) -> str:
-    last = (said.strip().splitlines() or ["it said nothing"])[-1].strip()
+    lines = ERROR.findall(said) or said.strip().splitlines() or ["it said nothing"]
     if any(sign in said for sign in LACKING):
         cure = "use an image that has vllm[bench], or leave --vllm out"
     else:
         cure = f"look at samewire status and at docker logs {cluster}-vllm on {host}"
-    return f"{host}: vLLM's benchmark does not end well: expected its report, got: {last}; {cure}."
+    got = lines[-1].strip()
+    return f"{host}: vLLM's benchmark does not end well: expected its report, got: {got}; {cure}."

@@ -80,6 +80,9 @@ def test_down_and_up() -> None:
     assert {host: running(host)[STRANGER] for host in HOSTS} == strangers
     with Load(record) as load:
         wait_for(lambda: load.right_since(0), 60, "no right answers after the restart")
+    few = ("--requests", "4", "--tokens", "8")
+    done = samewire("bench", "-i", INVENTORY, "--vllm", *few, "--json", "--", "--request-rate", "8")
+    assert json.loads(done.stdout)["completed"] == 4, done.stderr
 
 
 def test_teardown() -> None:
