@@ -65,6 +65,11 @@ lab-down: $(STAMP) ## Stop the lab; its images stay for the next time
 docs: $(STAMP) ## The documentation as a site, in build/site; a broken link fails
 	$(call timed,site,NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet)
 
+.PHONY: pictures
+pictures: $(STAMP) ## The pictures of the README, from real runs on the lab
+	$(call timed,lab up,samewire lab up)
+	$(call timed,pictures,docs/pictures.sh)
+
 .PHONY: lint
 lint: lint-python lint-yaml lint-changelog lint-ansible ## All linters
 
@@ -93,11 +98,12 @@ ansible_sources := $(shell find .config deploy.yml galaxy.yml inventories meta m
 unit: $(STAMP) ## Tests that need neither Docker nor the lab
 	$(call timed,unit tests,pytest tests/unit tests/driver --junitxml=$(RESULTS)/unit.xml)
 
-# The oldest and the newest Python and ansible-core that are supported; pip takes the core that belongs to the Python.
-.PHONY: unit-matrix
-unit-matrix: ## lint and unit on Python 3.11 and 3.13
-	@for version in 3.11 3.13; do \
-	  $(MAKE) VENV=.cache/python$$version PYTHON=python$$version lint unit || exit; done
+# The newest Python and ansible-core that are supported, where the others are the oldest; pip takes the core that
+# belongs to the Python.
+.PHONY: unit-newest
+unit-newest: ## mypy and the unit tests on Python 3.13 with the newest ansible-core, where it is installed
+	@if ! command -v python3.13 >/dev/null; then echo "python3.13 is not installed: not tested with it" >&2; else \
+	  $(MAKE) VENV=.cache/python3.13 PYTHON=python3.13 RESULTS=$(RESULTS)/newest lint-python unit; fi
 
 .PHONY: collection
 collection: $(STAMP) ## The collection as a tarball, in build
@@ -146,7 +152,7 @@ lab-test: $(STAMP) ## Boot the lab, test it, deploy on it and verify
 	$(call timed,deployments,pytest tests/lab -m deploys --junitxml=$(RESULTS)/deployments.xml)
 
 .PHONY: test
-test: programs lint unit artifact-test namespace-test lab-test ## Everything that a change must pass
+test: programs lint unit unit-newest artifact-test namespace-test lab-test ## Everything that a change must pass
 
 .PHONY: test-all
 test-all: test ## test, and the slow scenarios

@@ -26,6 +26,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 LINES = 400
+KEY = re.compile(r"\b[0-9a-f]{64}\b")
 HOME = str(Path.home())
 # Rich would have the fonts fetched from elsewhere.
 FONTS = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
@@ -62,7 +63,7 @@ def _colour(name: str) -> str | None:
 
 
 def text(screen: pyte.Screen) -> Text:
-    """Return the screen up to its last line that is not empty, without the name of anybody's home."""
+    """Return the screen up to its last line that is not empty, without secrets or the name of a home."""
     last = max((number for number, line in screen.buffer.items() if line), default=0)
     whole = Text()
     for number in range(last + 1):
@@ -81,6 +82,8 @@ def text(screen: pyte.Screen) -> Text:
         line.rstrip()
         while (at := line.plain.find(HOME)) >= 0:
             line = Text.assemble(line[:at], "~", line[at + len(HOME) :])
+        if key := KEY.search(line.plain):
+            line = Text.assemble(line[: key.start()], "(a key of 64 digits)", line[key.end() :])
         whole.append_text(line).append("\n")
     whole.rstrip()
     return whole

@@ -37,7 +37,7 @@ from samewire.options import (
     variables,
 )
 from samewire.run import Request
-from samewire.view import make_console, show_findings, show_record, watching
+from samewire.view import make_console, pace, show_findings, show_record, watching
 from samewire_lab.cli import app as lab_app
 from samewire_lab.progress import seconds
 
@@ -86,6 +86,7 @@ def _deploy(
     verbose: VerboseOption = 0,
 ) -> None:
     """Deploy the cluster of an inventory and prove that it serves."""
+    console = make_console(stderr=as_json)
     request = Request(
         playbook=PLAYBOOK,
         inventory=located(inventory),
@@ -93,8 +94,8 @@ def _deploy(
         check=check,
         diff=diff,
         verbosity=max(verbose - 1, 0),
+        pace=pace(console),
     )
-    console = make_console(stderr=as_json)
     try:
         with watching(console, raw=verbose > 0, diff=diff) as watch:
             deployment = deploy(request, watch)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samewire import locate
+from samewire import durations, locate
 from samewire.exit_codes import MEANING, ExitCode
 from samewire.inventory import cluster_name
 from samewire.record import Record
@@ -89,10 +89,12 @@ def deploy(request: Request, watch: Watch) -> Deployment:
     collection = locate.collection()
     given = str(request.extra_vars.get("cluster_name", ""))
     cluster = cluster_name(request.inventory, collection, given)
-    started = time.monotonic()
-    ended = run(request, collection, watch)
     folder = locate.cluster_folder(cluster)
+    started = time.monotonic()
+    ended = run(request, collection, watch, durations.read(folder))
     folder.mkdir(parents=True, exist_ok=True)
+    if ended.exit_code is ExitCode.DONE and not request.check:
+        durations.keep(folder, ended.progress.phases)
     deployment = Deployment(cluster, ended, time.monotonic() - started, folder)
     deployment.log.write_text(ended.output, encoding="utf-8")
     return deployment

@@ -15,15 +15,18 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
+from samewire import steps
+
 # Roles that only look and judge; every other role judges in its own preflight.yml.
 CHECKING_ROLES = frozenset({"cluster", "interconnect", "wire"})
 SPOKEN_ACTIONS = frozenset({"fail", "assert"})
 ARGUMENT_SPEC = "validate_argument_spec"
 UNREACHABLE_EVENT = "runner_on_unreachable"
+# After these a host has nothing more to do for a task.
+THROUGH = frozenset(
+    {"runner_on_ok", "runner_on_skipped", "runner_on_failed", "runner_on_unreachable"}
+)
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# The form in which the collection's actions say how far they are.
-STEP = re.compile(r"^\S+: .* \(\d+ s\)\s*$")
-COUNTED = re.compile(r" (?P<done>\d+)/(?P<all>[1-9]\d*)\b")
 CENSORED = "its output is hidden, since it holds a secret"
 
 
@@ -69,6 +72,15 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Work:
+    """What a host does at present. since: when it began, in seconds since the epoch."""
+
+    task: str
+    since: float
+    step: steps.Step | None = None
+
+
+@dataclass(frozen=True)
 class Phase:
     """One play."""
 
@@ -80,18 +92,14 @@ class Phase:
     """What runs, as "host: task" while a task is retried, else the task."""
     changed: int = 0
     """Tasks that changed something, counted per host."""
+    working: Mapping[str, Work] = field(default_factory=dict)
+    """What each host does that is not through with the present task."""
     steps: tuple[str, ...] = ()
     """What a long task says of itself while it runs, as "node0: loading weights 12/39 (40 s)"."""
     notes: tuple[str, ...] = ()
     """What the playbook wants a person to know, a sentence each."""
     down: frozenset[str] = frozenset()
     """Hosts that failed in this phase and were not rescued."""
-
-    @property
-    def fraction(self) -> float | None:
-        """How much of its present step is done, 0 to 1, where the step counts."""
-        counted = COUNTED.search(self.task) if self.steps else None
-        return int(counted["done"]) / int(counted["all"]) if counted else None
 
     @property
     def seconds(self) -> float:
@@ -116,6 +124,8 @@ class Progress:
     """All that is known of a run so far."""
 
     phases: tuple[Phase, ...] = ()
+    expected: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds each phase took the last time that it changed something, by title."""
     failures: tuple[Failure, ...] = ()
     complaints: tuple[str, ...] = ()
     """What Ansible itself says against the run, outside of any task."""
@@ -157,17 +167,23 @@ class Progress:
 
 def advance(progress: Progress, event: Event) -> Progress:
     """Return the progress after one more event."""
+    if event.name in THROUGH and progress.phases:
+        working = progress.phases[-1].working
+        left = {host: work for host, work in working.items() if host != event.host}
+        progress = _in_phase(progress, working=left)
     match event.name:
         case "playbook_on_play_start":
             phase = Phase(str(event.data.get("name", "")), event.created)
             return replace(progress, phases=(*_closed(progress.phases, event.created), phase))
         case "playbook_on_task_start" | "playbook_on_handler_task_start":
-            return _in_phase(progress, task=event.task)
+            return _in_phase(progress, task=event.task, working={})
         case "runner_on_start":
             phase = progress.phases[-1]
             # A host that runs another task after its failure was rescued.
             hosts = tuple(sorted({*phase.hosts, event.host}))
-            return _in_phase(progress, hosts=hosts, down=phase.down - {event.host})
+            working = {**phase.working, event.host: Work(event.task, event.created)}
+            down = phase.down - {event.host}
+            return _in_phase(progress, hosts=hosts, down=down, working=working)
         case "runner_retry":
             result = event.result
             tried = f"{event.host}: {event.task} (try {result['attempts']} of {result['retries']})"
@@ -190,9 +206,15 @@ def advance(progress: Progress, event: Event) -> Progress:
             return replace(progress, phases=_blamed(progress))
         case "verbose" | "error" if complaint := _complaint(event.stdout):
             return replace(progress, complaints=(*progress.complaints, complaint))
-        case "verbose" if progress.phases and STEP.match(event.stdout):
-            step = event.stdout.strip()
-            return _in_phase(progress, task=step, steps=(*progress.phases[-1].steps, step))
+        case "verbose" if progress.phases and (step := steps.parse(event.stdout)):
+            phase = progress.phases[-1]
+            before = phase.working.get(step.host, Work(phase.task, event.created - step.seconds))
+            return _in_phase(
+                progress,
+                task=event.stdout.strip(),
+                steps=(*phase.steps, event.stdout.strip()),
+                working={**phase.working, step.host: replace(before, step=step)},
+            )
     return progress
 
 

@@ -17,6 +17,9 @@ from samewire.events import ANSI_COLOUR, Event, Progress, advance
 from samewire.exit_codes import ExitCode
 from samewire.interrupt import interruptible
 
+# The collection's actions ask for it.
+PACE = "SAMEWIRE_PROGRESS_SECONDS"
+
 
 @dataclass(frozen=True)
 class Request:
@@ -29,6 +32,8 @@ class Request:
     check: bool = False
     diff: bool = False
     verbosity: int = 0
+    pace: int = 30
+    """Seconds between two lines of a long task about how far it is."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +58,17 @@ class Ended:
 
 
 def run(
-    request: Request, project: Path, on_event: Callable[[Progress, dict[str, Any]], None]
+    request: Request,
+    project: Path,
+    on_event: Callable[[Progress, dict[str, Any]], None],
+    expected: Mapping[str, float] | None = None,
 ) -> Ended:
     """Run the playbook and hand each raw job event, with the progress after it, to on_event.
 
-    project is the folder whose ansible.cfg applies and where files of the playbook are looked for.
+    project is the folder whose ansible.cfg applies and where files of the playbook are looked for; expected,
+    how many seconds each phase took before.
     """
-    progress = Progress()
+    progress = Progress(expected=expected or {})
 
     def handle(raw: dict[str, Any]) -> bool:
         nonlocal progress
@@ -78,7 +87,7 @@ def run(
             extravars=dict(request.extra_vars),
             cmdline=" ".join(_options(request)),
             verbosity=request.verbosity,
-            envvars=for_ansible(project),
+            envvars=for_ansible(project) | {PACE: str(request.pace)},
             cancel_callback=interrupt.kill_now,
             # That is asked when a read from Ansible ends; a quiet task may print nothing for long.
             settings={"pexpect_timeout": 1},

@@ -11,20 +11,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from samewire.events import Event, Phase, Progress
+from samewire.events import Event, Phase, Progress, Work
 from samewire.record import Record
 from samewire_lab.progress import seconds
 
 DIFF_EVENTS = frozenset({"runner_on_file_diff", "on_file_diff"})
-TITLE_WIDTH = 34
+# The longest title of a phase of a deployment has 43.
+TITLE_WIDTH = 44
 BAR_WIDTH = 20
+SHOWN_AFTER_S = 1.0
+SHOWN_HOSTS = 8
 
 Watch = Callable[[Progress, Mapping[str, Any]], None]
 
@@ -38,6 +41,11 @@ def is_lively(console: Console) -> bool:
     """Whether lines may be redrawn: a terminal, and nobody asked for plain output."""
     plain = "NO_COLOR" in os.environ or "CI" in os.environ
     return console.is_terminal and not plain
+
+
+def pace(console: Console) -> int:
+    """Return after how many seconds a long task shall say how far it is: lines that stay come rarely."""
+    return 1 if is_lively(console) else 30
 
 
 @contextmanager
@@ -123,7 +131,7 @@ class _Plain:
 
 
 class _Lively:
-    """Ended phases stay as lines; the one that runs is redrawn below them."""
+    """Ended phases stay as lines; the one that runs is redrawn below them, with a line for each host."""
 
     def __init__(self, console: Console, live: Live, *, diff: bool) -> None:
         self._console = console
@@ -136,35 +144,83 @@ class _Lively:
         for phase in ended[self._printed :]:
             self._console.print(_ended_line(phase))
             for note in phase.notes:
-                self._console.print(Text(f"  Note: {note}", style="dim"))
+                self._console.print(_note(note))
         self._printed = len(ended)
         running = [phase for phase in progress.phases if phase.ended is None]
-        self._live.update(_Running(running[0]) if running else Text(""))
+        expected = progress.expected.get(running[0].title) if running else None
+        self._live.update(_Running(running[0], expected) if running else Text(""))
         _print_diff(self._console, event, wanted=self._diff)
 
 
 class _Running:
-    """The line of a running phase; its elapsed time moves on with every redraw."""
+    """The lines of a running phase; its times move on with every redraw.
+
+    expected: seconds that it took the last time, None where that is not known.
+    """
 
     spinner = Spinner("dots")
 
-    def __init__(self, phase: Phase) -> None:
+    def __init__(self, phase: Phase, expected: float | None = None) -> None:
         self._phase = phase
+        self._expected = expected
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        row = Table.grid(padding=(0, 1))
-        row.add_column(no_wrap=True)
-        row.add_column(no_wrap=True, width=TITLE_WIDTH)
-        row.add_column(no_wrap=True, width=12, justify="right")
-        row.add_column(no_wrap=True)
-        row.add_column(no_wrap=True, overflow="ellipsis")
-        phase = self._phase
-        took = seconds(time.time() - phase.started)
-        said = phase.task if phase.steps else f"{', '.join(phase.hosts)}: {phase.task}"
-        part = phase.fraction
-        bar = Text("") if part is None else ProgressBar(total=1, completed=part, width=BAR_WIDTH)
-        row.add_row(self.spinner, Text(phase.title), Text(took), bar, Text(said, style="dim"))
-        yield row
+        phase, now = self._phase, time.time()
+        took = seconds(now - phase.started)
+        if self._expected is not None:
+            took += f" of about {seconds(self._expected)}"
+        head = Table.grid(padding=(0, 1))
+        head.add_column(no_wrap=True)
+        head.add_column(no_wrap=True)
+        head.add_column(no_wrap=True, overflow="ellipsis")
+        head.add_row(self.spinner, Text(phase.title), Text(took, style="dim"))
+        yield head
+        # What is over at once would only flicker.
+        busy = {
+            host: work
+            for host, work in sorted(phase.working.items())
+            if work.step or now - work.since >= SHOWN_AFTER_S
+        }
+        if not busy:
+            return
+        names = max(map(len, busy))
+        bars = BAR_WIDTH if any(work.step and work.step.fraction for work in busy.values()) else 0
+        bars = min(bars, options.max_width // 8)
+        rows = Table.grid(padding=(0, 1), expand=True)
+        for width in (1, names, *([bars] if bars else [])):
+            rows.add_column(no_wrap=True, width=width, min_width=width)
+        rows.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        for host, work in list(busy.items())[:SHOWN_HOSTS]:
+            said = Text(_said(work, now), style="dim")
+            rows.add_row("", host, *([_bar(work, bars)] if bars else []), said)
+        if len(busy) > SHOWN_HOSTS:
+            more = Text(f"and {len(busy) - SHOWN_HOSTS} more", style="dim")
+            rows.add_row("", "", *([""] if bars else []), more)
+        yield rows
+
+
+def _bar(work: Work, width: int) -> RenderableType:
+    if work.step is None or work.step.fraction is None:
+        return Text("")
+    return ProgressBar(total=1, completed=work.step.fraction, width=width)
+
+
+def _said(work: Work, now: float) -> str:
+    """Return what a host does: its own words, how fast, and how long it will take at this pace."""
+    if (step := work.step) is None:
+        return f"{work.task} ({seconds(now - work.since)})"
+    rate = f" at {step.rate:.0f} MB/s" if step.rate else ""
+    left = f", about {seconds(step.left)} left" if step.left is not None else ""
+    return f"{step.what}{rate}{left}"
+
+
+def _note(text: str) -> RenderableType:
+    """Return a note that stays indented where a narrow terminal breaks it."""
+    row = Table.grid()
+    row.add_column(no_wrap=True)
+    row.add_column()
+    row.add_row(Text("  Note: ", style="dim"), Text(text, style="dim"))
+    return row
 
 
 def _ended_line(phase: Phase) -> Text:
@@ -172,7 +228,7 @@ def _ended_line(phase: Phase) -> Text:
     took = seconds(phase.seconds)
     what = "failed" if phase.down else _changes(phase)
     return Text.assemble(
-        (f"{mark} ", style), f"{phase.title:<{TITLE_WIDTH}} {took:>12} ", (what, "dim")
+        (f"{mark} ", style), f"{phase.title:<{TITLE_WIDTH}} {took:>10}  ", (what, "dim")
     )
 
 

@@ -12,6 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _following
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _pace
 
 display = Display()
 
@@ -32,6 +33,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             lambda text: display.display(f"{host}: {text}"),
             time.monotonic,
             stall=float(self._task.args.get("stall_timeout", 900)),
+            every=_pace.seconds(),
         )
         if seen.get("problem"):
             return {**result, **seen, "failed": True, "msg": f"{host}: {seen['problem']}"}

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable
 
-# Seconds between two lines for people.
-_SHOWN_EVERY = 30.0
+# Seconds between two lines that stay.
+SHOWN_EVERY = 30.0
 
 
 def follow(
@@ -16,14 +16,15 @@ def follow(
     show: Callable[[str], None],
     clock: Callable[[], float],
     stall: float,
+    every: float = SHOWN_EVERY,
 ) -> dict[str, Any]:
     """Return the last look: one that is over, or that says in `problem` why it will not be.
 
     look: waits a while for the end and returns `progress`, `over` and `problem`, or that the module failed;
-    stall: seconds without progress after which it is given up.
+    stall: seconds without progress after which it is given up; every: seconds between two lines for people.
     """
     begun = moved = clock()
-    shown, known = begun - _SHOWN_EVERY, ""
+    shown, known = begun - every, ""
     while True:
         seen = dict(look())
         if seen.get("failed") or seen.get("unreachable"):
@@ -31,7 +32,7 @@ def follow(
         now = clock()
         if seen["progress"] not in ("", known):
             known, moved = seen["progress"], now
-            if now - shown >= _SHOWN_EVERY or seen["over"]:
+            if now - shown >= every or seen["over"]:
                 shown = now
                 show(f"{known} ({now - begun:.0f} s)")
         if seen["over"] or seen["problem"]:
@@ -46,6 +47,7 @@ def carry_through(
     show: Callable[[str], None],
     clock: Callable[[], float],
     stall: float,
+    every: float = SHOWN_EVERY,
 ) -> dict[str, Any]:
     """Start a module on a host, and repeat it with the `job` that it began, if any, until that is over.
 
@@ -54,7 +56,9 @@ def carry_through(
     seen = dict(call())
     if "job" in seen:
         job = seen["job"]
-        seen = follow(lambda: call(job=job), lambda text: show(f"{host}: {text}"), clock, stall)
+        seen = follow(
+            lambda: call(job=job), lambda text: show(f"{host}: {text}"), clock, stall, every
+        )
     if seen.get("problem"):
         return {**seen, "failed": True, "msg": f"{host}: {seen['problem']}"}
     return seen

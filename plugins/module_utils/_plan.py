@@ -118,6 +118,27 @@ def to_json(outcome: Plan | PlanError) -> dict[str, Any]:
     }
 
 
+# So many hosts are named in one line.
+_NAMED = 4
+
+
+def summary(plan: Mapping[str, Any]) -> str:
+    """Return a plan of schema samewire.plan/1 in one line; empty where it is an error."""
+    if "error" in plan:
+        return ""
+    network, hosts = plan["network"], plan["hosts"]
+    mtu = f", MTU {network['mtu']}" if network["mtu"] else ""
+    named = [
+        f"{name} {entry['address'] or 'address not stated'} on {entry['interface']}"
+        + (f" with {', '.join(entry['hcas'])}" if entry["hcas"] else "")
+        for name, entry in list(hosts.items())[:_NAMED]
+    ]
+    more = [f"and {len(hosts) - _NAMED} more"] if len(hosts) > _NAMED else []
+    how = "RDMA" if plan["transport"] == "rdma" else "TCP sockets"
+    where = network["cidr"] or "a network that is not stated"
+    return f"wire: {where}, {how}{mtu}: {'; '.join([*named, *more])}"
+
+
 def _host(host: HostPlan) -> dict[str, Any]:
     return {
         "address": host.address,

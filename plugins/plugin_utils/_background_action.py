@@ -12,6 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _following
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _pace
 
 display = Display()
 
@@ -32,5 +33,6 @@ class BackgroundAction(ActionBase):  # type: ignore[misc]
             display.display,
             time.monotonic,
             stall=float(self._task.args.get("stall_timeout", 900)),
+            every=_pace.seconds(),
         )
         return {**result, **done}

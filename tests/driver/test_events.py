@@ -94,18 +94,47 @@ def test_a_rescued_failure_is_none(progress_of: Runs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "steps", "fraction"),
+    ("said", "steps"),
     [
-        ("node0: loading weights 12/39, 01:20 left (40 s)\n", 1, 12 / 39),
-        ("node0: connecting to Ray (9 s)", 1, None),
-        ("Using /etc/ansible/ansible.cfg as config file", 0, None),
+        ("node0: loading weights 12/39, 01:20 left (40 s)\n", 1),
+        ("Using /etc/ansible/ansible.cfg as config file", 0),
     ],
 )
-def test_what_a_long_task_says_of_itself(said: str, steps: int, fraction: float | None) -> None:
+def test_what_a_long_task_says_of_itself(said: str, steps: int) -> None:
     progress = Progress(phases=(Phase("Start vLLM", 0.0, hosts=("node0",), task="Wait"),))
-    phase = advance(progress, Event("verbose", 1.0, said, {})).phases[-1]
+    phase = advance(progress, Event("verbose", 100.0, said, {})).phases[-1]
     assert phase.steps == (said.strip(),) * steps
-    assert phase.fraction == fraction
+    assert [work.since for work in phase.working.values()] == [60.0] * steps
+
+
+def test_a_host_works_until_it_is_through_with_the_task() -> None:
+    def event(name: str, created: float, host: str = "") -> Event:
+        return Event(name, created, "", {"host": host, "task": "Pull", "name": "Play", "res": {}})
+
+    progress = Progress()
+    for each in (
+        event("playbook_on_play_start", 1),
+        event("playbook_on_task_start", 2),
+        event("runner_on_start", 3, "node0"),
+        event("runner_on_start", 4, "node1"),
+        Event("verbose", 5.0, "node1: pulling the image, 1.0 of 4.0 GB (1 s)", {}),
+    ):
+        progress = advance(progress, each)
+    working = progress.phases[-1].working
+    assert {host: (work.task, work.since) for host, work in working.items()} == {
+        "node0": ("Pull", 3),
+        "node1": ("Pull", 4),
+    }
+    assert working["node1"].step is not None
+    assert working["node1"].step.fraction == 0.25
+    for name in (
+        "runner_on_ok",
+        "runner_on_skipped",
+        "runner_on_failed",
+        "runner_on_unreachable",
+    ):
+        assert set(advance(progress, event(name, 6, "node1")).phases[-1].working) == {"node0"}
+    assert not advance(progress, event("playbook_on_task_start", 6)).phases[-1].working
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import _following
 
 
 def follow(
-    *looks: Mapping[str, Any], pause: float = 10.0, stall: float = 900.0
+    *looks: Mapping[str, Any], pause: float = 10.0, stall: float = 900.0, **more: float
 ) -> tuple[dict[str, Any], list[str]]:
     """Follow looks given in advance, that many seconds apart; the last one repeats."""
     coming = itertools.chain(looks, itertools.repeat(looks[-1]))
@@ -23,6 +23,7 @@ def follow(
         shown.append,
         lambda: next(clock),
         stall,
+        **more,
     )
     return result, shown
 
@@ -32,6 +33,12 @@ def test_a_line_now_and_then_and_one_at_the_end() -> None:
     result, shown = follow(*steps, {"progress": "done", "over": True})
     assert shown == ["1 GB (10 s)", "4 GB (40 s)", "done (70 s)"]
     assert (result["over"], result["seconds"]) == (True, 70.0)
+
+
+def test_as_often_as_it_is_asked_for() -> None:
+    steps = [{"progress": f"{number} GB"} for number in range(1, 4)]
+    _, shown = follow(*steps, {"progress": "done", "over": True}, pause=1, every=1.0)
+    assert shown == ["1 GB (1 s)", "2 GB (2 s)", "3 GB (3 s)", "done (4 s)"]
 
 
 def test_a_problem_ends_it() -> None:
