@@ -17,12 +17,13 @@ on() {
   ssh -i ~/.samewire/lab/id_ed25519 -o UserKnownHostsFile="$HOME/.samewire/lab/known_hosts" -o BatchMode=yes "root@$1" "$2"
 }
 
+# Sockets of vLLM's own are in /tmp unless told otherwise, where the other container does not find them: it hangs then.
 # run NAME ADDRESS LINK COMMAND: the container of one part.
 run() {
   echo "docker run -d --name by-hand-$1 --network host --ipc host --pid host -v /models/tiny:/models/tiny:ro \
     -v /root/by-hand:/tmp/ray -e PATH=$programs:/usr/bin:/bin -e VLLM_HOST_IP=$2 -e GLOO_SOCKET_IFNAME=$3 \
     -e NCCL_SOCKET_IFNAME==$3 -e RAY_ADDRESS=$head:6379 -e VLLM_CPU_KVCACHE_SPACE=1 -e TORCHDYNAMO_DISABLE=1 \
-    -e HF_HUB_OFFLINE=1 --entrypoint sh $image -c 'exec $4' >/dev/null"
+    -e HF_HUB_OFFLINE=1 -e VLLM_RPC_BASE_PATH=/tmp/ray --entrypoint sh $image -c 'exec $4' >/dev/null"
 }
 
 up() {
