@@ -27,6 +27,10 @@ from rich.text import Text
 
 LINES = 400
 KEY = re.compile(r"\b[0-9a-f]{64}\b")
+LICENCE = """\
+<!-- SPDX-FileCopyrightText: The Samewire authors -->
+<!-- SPDX-License-Identifier: Apache-2.0 -->
+"""
 HOME = str(Path.home())
 # Rich would have the fonts fetched from elsewhere.
 FONTS = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
@@ -95,7 +99,7 @@ def picture(shown: Text, title: str, columns: int) -> str:
     console.print(Text.assemble(("$ ", "bold green"), title), soft_wrap=True)
     console.print(shown)
     drawn = console.export_svg(title=title, theme=MONOKAI, unique_id="terminal")
-    return FONTS.sub("", drawn).replace("Fira Code, monospace", FAMILY)
+    return LICENCE + FONTS.sub("", drawn).replace("Fira Code, monospace", FAMILY)
 
 
 def main() -> None:
