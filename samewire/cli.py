@@ -20,6 +20,7 @@ from samewire import (
     plan_command,
     record,
     status_command,
+    verify_command,
 )
 from samewire.chat import ask
 from samewire.deploy import Deployment, deploy
@@ -110,6 +111,7 @@ def _deploy(
 
 init_command.register(app)
 plan_command.register(app)
+verify_command.register(app)
 diagnose_command.register(app)
 status_command.register(app)
 lifecycle_command.register(app)

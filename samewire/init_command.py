@@ -18,7 +18,7 @@ from rich.console import Console
 from samewire import facts, init, init_files, locate, questions
 from samewire.exit_codes import MEANING, ExitCode
 from samewire.inventory import InventoryError
-from samewire.options import JsonOption, has_terminal, refuse
+from samewire.options import JsonOption, RawOption, has_terminal, refuse
 from samewire.survey import Survey, survey
 from samewire.view import make_console, show_findings, watching
 
@@ -75,7 +75,7 @@ def create(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     as_json: JsonOption = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")] = False,
+    verbose: RawOption = False,
 ) -> None:
     """Write the inventory of a new cluster, a reason for each line.
 

@@ -32,6 +32,7 @@ ExtraVarsOption = Annotated[
 CheckOption = Annotated[
     bool, typer.Option("--check", help="Say what would change, and change nothing.")
 ]
+RawOption = Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ApiKeyOption = Annotated[
     str | None,

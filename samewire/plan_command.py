@@ -13,14 +13,13 @@ import typer
 from samewire import facts, locate, page
 from samewire.exit_codes import HELP, ExitCode
 from samewire.inventory import InventoryError
+from samewire.options import RawOption
 from samewire.plan import table
 from samewire.survey import Survey, survey
 from samewire.view import make_console, show_findings, watching
 
 PLAN_PLAYBOOK = "samewire.vllm.plan"
 FACTS_PLAYBOOK = "samewire.vllm.facts"
-
-RawOption = Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")]
 
 
 def plan(

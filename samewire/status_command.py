@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -21,6 +21,7 @@ from samewire.options import (
     ExtraVarsOption,
     InventoryOption,
     JsonOption,
+    RawOption,
     located,
     refuse,
     variables,
@@ -43,7 +44,7 @@ def status(
     inventory: InventoryOption,
     extra_vars: ExtraVarsOption = None,
     as_json: JsonOption = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Ansible's own output.")] = False,
+    verbose: RawOption = False,
 ) -> None:
     """Say in which state a cluster is.
 
