@@ -69,28 +69,40 @@ def _colour(name: str) -> str | None:
 def text(screen: pyte.Screen) -> Text:
     """Return the screen up to its last line that is not empty, without secrets or the name of a home."""
     last = max((number for number, line in screen.buffer.items() if line), default=0)
-    whole = Text()
+    lines = [_row(screen, number) for number in range(last + 1)]
     for number in range(last + 1):
-        line = Text()
-        for column in range(screen.columns):
-            cell = screen.buffer[number][column]
-            style = Style(
-                color=_colour(cell.fg),
-                bgcolor=_colour(cell.bg),
-                bold=cell.bold,
-                italic=cell.italics,
-                underline=cell.underscore,
-                reverse=cell.reverse,
-            )
-            line.append(cell.data, style)
-        line.rstrip()
-        while (at := line.plain.find(HOME)) >= 0:
-            line = Text.assemble(line[:at], "~", line[at + len(HOME) :])
+        line = lines[number]
         if key := KEY.search(line.plain):
             line = Text.assemble(line[: key.start()], "(a key of 64 digits)", line[key.end() :])
-        whole.append_text(line).append("\n")
+        # A path may go over the edge of the terminal.
+        after = lines[number + 1] if len(line) == screen.columns and number < last else Text()
+        while (at := (line.plain + after.plain).find(HOME)) >= 0 and at < len(line):
+            over = at + len(HOME) - len(line)
+            line = Text.assemble(line[:at], "~", line[at + len(HOME) :] if over < 0 else "")
+            if over > 0:
+                after = after[over:]
+                lines[number + 1] = after
+        lines[number] = line
+    whole = Text("\n").join(lines)
     whole.rstrip()
     return whole
+
+
+def _row(screen: pyte.Screen, number: int) -> Text:
+    line = Text()
+    for column in range(screen.columns):
+        cell = screen.buffer[number][column]
+        style = Style(
+            color=_colour(cell.fg),
+            bgcolor=_colour(cell.bg),
+            bold=cell.bold,
+            italic=cell.italics,
+            underline=cell.underscore,
+            reverse=cell.reverse,
+        )
+        line.append(cell.data, style)
+    line.rstrip()
+    return line
 
 
 def picture(shown: Text, title: str, columns: int) -> str:

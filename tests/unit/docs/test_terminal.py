@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,6 +20,7 @@ print("\\033[31mred\\033[0m", sys.stdout.isatty())
 print("gone\\rover")
 print("key {KEY} (new)")
 print({str(Path.home() / "x")!r})
+print("." * 78 + {str(Path.home() / "over")!r})
 sys.exit(3)
 """
 
@@ -39,3 +41,5 @@ def test_what_stays_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for said in ("redTrue", "over", "key(a key of 64 digits)(new)", "~/x"):
         assert said in shown.replace("\xa0", " ")
     assert "@font-face" not in drawn
+    shown = "".join(ElementTree.fromstring(drawn).itertext())
+    assert re.search(r"\.{78}~\s*/over", shown)
