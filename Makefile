@@ -101,9 +101,10 @@ unit: $(STAMP) ## Tests that need neither Docker nor the lab
 # The newest Python and ansible-core that are supported, where the others are the oldest; pip takes the core that
 # belongs to the Python.
 .PHONY: unit-newest
-unit-newest: ## mypy and the unit tests on Python 3.13 with the newest ansible-core, where it is installed
-	@if ! command -v python3.13 >/dev/null; then echo "python3.13 is not installed: not tested with it" >&2; else \
-	  $(MAKE) VENV=.cache/python3.13 PYTHON=python3.13 RESULTS=$(RESULTS)/newest lint-python unit; fi
+unit-newest: $(STAMP) ## mypy and the unit tests on Python 3.13 with the newest ansible-core, where it is installed
+	@newest=$$(uv python find --no-project --no-python-downloads 3.13 2>/dev/null); \
+	if [ -z "$$newest" ]; then echo "Python 3.13 is not installed: not tested with it" >&2; else \
+	  $(MAKE) VENV=.cache/python3.13 PYTHON=$$newest RESULTS=$(RESULTS)/newest lint-python unit; fi
 
 .PHONY: collection
 collection: $(STAMP) ## The collection as a tarball, in build
