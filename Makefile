@@ -102,7 +102,8 @@ unit: $(STAMP) ## Tests that need neither Docker nor the lab
 # belongs to the Python.
 .PHONY: unit-newest
 unit-newest: $(STAMP) ## mypy and the unit tests on Python 3.13 with the newest ansible-core, where it is installed
-	@newest=$$(uv python find --no-project --no-python-downloads 3.13 2>/dev/null); \
+	@newest=$$(for p in python3.13 "$$(PYENV_VERSION=$$(pyenv latest 3.13 2>/dev/null) pyenv which python3.13 2>/dev/null)"; do \
+	  "$$p" -c "" 2>/dev/null && echo "$$p" && break; done); \
 	if [ -z "$$newest" ]; then echo "Python 3.13 is not installed: not tested with it" >&2; else \
 	  $(MAKE) VENV=.cache/python3.13 PYTHON=$$newest RESULTS=$(RESULTS)/newest lint-python unit; fi
 
