@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Samewire authors
 # SPDX-License-Identifier: Apache-2.0
 #

@@ -58,15 +58,13 @@ import datetime
 from typing import Any
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _tls
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _certificate
 
 
 def certificate_verdict(
     certificate: str, key: str, enabled: bool, host: str, address: str
 ) -> dict[str, list[str]]:
     """Return the verdict; see `_tls`."""
-    # Who only reads the documentation may lack the library cryptography, which ansible-core brings.
-    from ansible_collections.samewire.vllm.plugins.plugin_utils import _certificate  # noqa: PLC0415
-
     certificate, key = certificate.strip(), key.strip()
     given = [name for name, text in ((_tls.CERTIFICATE, certificate), (_tls.KEY, key)) if text]
     problems = _tls.incomplete(host, given, enabled=enabled)

@@ -106,9 +106,9 @@ def _get(given: dict[str, Any], path: str) -> tuple[int, str, str, Any]:
         except (OSError, ValueError, http.client.HTTPException) as error:
             return -1, str(getattr(error, "reason", error)) or type(error).__name__, "", None
         if status not in _REDIRECTS:
-            break
+            return status, reason, headers.get("X-Error-Code", ""), None
         url = urljoin(url, headers.get("Location", ""))
-    return status, reason, headers.get("X-Error-Code", ""), None
+    return -1, f"it is redirected without an end, last to {url}", "", None
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def samples(config, seen):
         found.append(("samewire_interconnect_address_present", labels, int(present)))
     found.append(("samewire_planned_transport", {"transport": config["transport"]}, 1))
     for hca in config["hcas"]:
-        device, _, port = hca.partition(":")
+        device, _unused, port = hca.partition(":")
         found.append(("samewire_planned_hca", {"device": device, "port": port or "1"}, 1))
     found.append(("samewire_engine_up", {}, int(seen["engine"])))
     if seen["engine"]:

@@ -47,7 +47,7 @@ class Once:
 
 def parse_end(text):
     """Return address and port of ADDRESS:PORT, where IPv6 stands in brackets."""
-    address, _, port = text.rpartition(":")
+    address, _unused, port = text.rpartition(":")
     return address.strip("[]"), int(port)
 
 
@@ -74,7 +74,7 @@ def listening(end):
 
 def accepted(listener, expected, strangers):
     """Return address and connection of a planned host, None for a stranger; strangers: says who they are."""
-    connection, (address, *_) = listener.accept()
+    connection, (address, *_unused) = listener.accept()
     if address in expected:
         return address, kept_alive(connection)
     connection.close()

@@ -42,7 +42,7 @@ def _address(end):
 
 def _is_preflight(scope):
     """Whether CORSMiddleware answers, which vLLM always has; source: starlette/middleware/cors.py."""
-    names = {name for name, _ in scope["headers"]}
+    names = {name for name, _unused in scope["headers"]}
     return scope["method"] == "OPTIONS" and {b"origin", b"access-control-request-method"} <= names
 
 
@@ -83,7 +83,7 @@ class Guard:
         ):
             return True
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        scheme, _, key = b"".join(given).partition(b" ")
+        scheme, _unused, key = b"".join(given).partition(b" ")
         return (
             len(given) == 1 and scheme.lower() == b"bearer" and hmac.compare_digest(key, self._key)
         )
@@ -91,7 +91,7 @@ class Guard:
     def _reads_metrics(self, scope):
         """Whether the other end is this host, or one that may read the metrics without the key."""
         # Behind a proxy the address is what somebody says.
-        if any(name in (b"x-forwarded-for", b"forwarded") for name, _ in scope["headers"]):
+        if any(name in (b"x-forwarded-for", b"forwarded") for name, _unused in scope["headers"]):
             return False
         client = _address(scope.get("client"))
         return client is not None and (
