@@ -167,7 +167,8 @@ class _Running:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         phase, now = self._phase, time.time()
         took = seconds(now - phase.started)
-        if self._expected is not None:
+        # The last time was another case where this one takes longer.
+        if self._expected is not None and now - phase.started <= self._expected:
             took += f" of about {seconds(self._expected)}"
         head = Table.grid(padding=(0, 1))
         head.add_column(no_wrap=True)
