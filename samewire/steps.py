@@ -52,11 +52,9 @@ def parse(line: str) -> Step | None:
     what, seconds = said["what"], float(said["seconds"])
     if size := BYTES.search(what):
         done, all_of_it = _number(size["done"]), _number(size["all"])
-        rate = (
-            done * MB[size["unit"]] / seconds
-            if seconds >= SETTLED_S and "MB/s" not in what
-            else None
-        )
+        # What has come is unpacked next, at no pace of the network.
+        counts = seconds >= SETTLED_S and done < all_of_it and "MB/s" not in what
+        rate = done * MB[size["unit"]] / seconds if counts else None
         return Step(said["host"], what, seconds, _part(done, all_of_it), rate)
     counted = COUNTED.search(what)
     part = _part(float(counted["done"]), float(counted["all"])) if counted else None

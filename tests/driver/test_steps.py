@@ -21,8 +21,8 @@ from samewire import steps
         # Nobody knows yet, or any more.
         ("pulling the image, layers 0/2, 1.0 of 4.0 MB (1 s)", 0.25, None, None),
         ("pulling the image, layers 0/2, 0.0 of 4.0 MB (9 s)", 0.0, 0.0, None),
-        ("pulling the image, layers 2/2, 4.0 of 4.0 MB (4 s)", 1.0, 1.0, None),
-        ("receiving the image, 0/0 MB (4 s)", None, 0.0, None),
+        ("pulling the image, layers 2/2, 4.0 of 4.0 MB (4 s)", 1.0, None, None),
+        ("receiving the image, 0/0 MB (4 s)", None, None, None),
         ("connecting to Ray (9 s)", None, None, None),
     ],
 )

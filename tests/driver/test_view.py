@@ -55,6 +55,10 @@ def test_a_line_for_each_host(columns: int) -> None:
     assert max(map(len, lines)) <= columns
 
 
+def test_what_takes_longer_than_the_last_time_is_another_case() -> None:
+    assert shown(running({}, 3.2))[0].endswith(" Pull the image 12.0 s")
+
+
 def test_of_many_hosts_the_first() -> None:
     lines = shown(running({f"node{number:02}": "" for number in range(32)}))
     assert len(lines) == 1 + view.SHOWN_HOSTS + 1
