@@ -101,13 +101,13 @@ def _get(given: dict[str, Any], path: str) -> tuple[int, str, str, Any]:
             with opener.open(request, timeout=given["timeout"]) as response:
                 return response.status, "", "", json.loads(response.read(_LONGEST))
         except urllib.error.HTTPError as error:
-            status, headers = error.code, error.headers
-            reason = headers.get("X-Error-Message") or error.reason
+            headers = error.headers
+            if error.code not in _REDIRECTS:
+                reason = headers.get("X-Error-Message") or error.reason
+                return error.code, reason, headers.get("X-Error-Code", ""), None
+            url = urljoin(url, headers.get("Location", ""))
         except (OSError, ValueError, http.client.HTTPException) as error:
             return -1, str(getattr(error, "reason", error)) or type(error).__name__, "", None
-        if status not in _REDIRECTS:
-            return status, reason, headers.get("X-Error-Code", ""), None
-        url = urljoin(url, headers.get("Location", ""))
     return -1, f"it is redirected without an end, last to {url}", "", None
 
 
