@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,12 @@ class Recorded:
 def job_events(name: str) -> list[dict[str, Any]]:
     lines = (DATA / "events" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """Let Ctrl-C reach the programs of the tests, also where a shell has started these in its background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -75,10 +75,17 @@ class Server(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
+class Quiet(ThreadingHTTPServer):
+    """Says nothing of clients that hang up: stderr is where the verb speaks."""
+
+    def handle_error(self, *_: Any) -> None:
+        """Keep quiet."""
+
+
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
     Server.asked, Server.how = [], "well"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server = Quiet(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
