@@ -123,7 +123,16 @@ def of(inventory: Path, key: str | None) -> Api:
         InventoryError: The inventory describes no cluster.
         RecordError: It was not deployed from here.
     """
-    folder = locate.cluster_folder(cluster_name(inventory, locate.collection()))
+    return of_cluster(cluster_name(inventory, locate.collection()), key)
+
+
+def of_cluster(cluster: str, key: str | None) -> Api:
+    """Return the API of a cluster; key: None for that of the deployment.
+
+    Raises:
+        RecordError: It was not deployed from here.
+    """
+    folder = locate.cluster_folder(cluster)
     deployed = record.load(folder)
     file = record.key_file(folder)
     own = file.read_text(encoding="utf-8") if file and key is None else key

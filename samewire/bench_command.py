@@ -15,7 +15,7 @@ import typer
 
 from samewire import api, bench, locate, vllm_bench
 from samewire import inventory as inventories
-from samewire.connection import Connection, ConnectionProblem, connection
+from samewire.connection import ConnectionProblem, connection
 from samewire.exit_codes import MEANING, ExitCode
 from samewire.inventory import InventoryError
 from samewire.options import ApiKeyOption, InventoryOption, JsonOption, located, refuse
@@ -135,13 +135,6 @@ def _agreed(
             raise typer.BadParameter("expected --vllm with it", param_hint=f"'{name}'")
 
 
-def _head(inventory: Path, folder: Path) -> tuple[str, Connection]:
-    """Return the cluster, and the way to its head."""
-    found = inventories.read(inventory, folder, {})
-    name, variables = next(iter(found.hosts.items()))
-    return found.cluster, connection(name, variables)
-
-
 def _take_vllms(
     inventory: Path,
     key: str | None,
@@ -152,15 +145,17 @@ def _take_vllms(
 ) -> None:
     folder = locate.collection()
     try:
-        deployed = api.of(inventory, key)
-        cluster, head = _head(inventory, folder)
+        found = inventories.read(inventory, folder, {})
+        # The head comes first.
+        head = connection(*next(iter(found.hosts.items())))
+        deployed = api.of_cluster(found.cluster, key)
     except (InventoryError, RecordError, ConnectionProblem) as error:
         refuse(error)
     known = deployed.deployed
     try:
         given = vllm_bench.arguments(known.url, known.model, deployed.model_path(), size)
         with _waiting(f"vLLM's benchmark on {head.host}: {size.requests} requests"):
-            report, result = vllm_bench.run(head, cluster, [*given, *more], folder)
+            report, result = vllm_bench.run(head, found.cluster, [*given, *more], folder)
     except (api.ApiError, vllm_bench.BenchmarkProblem) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(ExitCode.FAILED) from None

@@ -12,13 +12,12 @@ from typing import Any
 
 import ansible_runner
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _following
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _pace
 from samewire.environment import for_ansible
 from samewire.events import ANSI_COLOUR, Event, Progress, advance
 from samewire.exit_codes import ExitCode
 from samewire.interrupt import interruptible
-
-# The collection's actions ask for it.
-PACE = "SAMEWIRE_PROGRESS_SECONDS"
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Request:
     check: bool = False
     diff: bool = False
     verbosity: int = 0
-    pace: int = 30
+    pace: int = int(_following.SHOWN_EVERY)
     """Seconds between two lines of a long task about how far it is."""
 
 
@@ -87,7 +86,7 @@ def run(
             extravars=dict(request.extra_vars),
             cmdline=" ".join(_options(request)),
             verbosity=request.verbosity,
-            envvars=for_ansible(project) | {PACE: str(request.pace)},
+            envvars=for_ansible(project) | {_pace.VARIABLE: str(request.pace)},
             cancel_callback=interrupt.kill_now,
             # That is asked when a read from Ansible ends; a quiet task may print nothing for long.
             settings={"pexpect_timeout": 1},

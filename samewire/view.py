@@ -18,6 +18,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _following, _plan
 from samewire.events import Event, Phase, Progress, Work
 from samewire.record import Record
 from samewire_lab.progress import seconds
@@ -45,7 +46,7 @@ def is_lively(console: Console) -> bool:
 
 def pace(console: Console) -> int:
     """Return after how many seconds a long task shall say how far it is: lines that stay come rarely."""
-    return 1 if is_lively(console) else 30
+    return 1 if is_lively(console) else int(_following.SHOWN_EVERY)
 
 
 @contextmanager
@@ -70,7 +71,7 @@ def show_record(
     new_key: bool,
 ) -> None:
     """Print what was deployed and how to use it; a key of the API only when it is new."""
-    network = f"{record.network} ({'RDMA' if record.transport == 'rdma' else 'TCP sockets'})"
+    network = f"{record.network} ({_plan.TRANSPORTS[record.transport]})"
     width = max(len(node.name) for node in record.nodes)
     nodes = [
         f"{node.name:{width}}  {node.address}  {node.role}, "

@@ -118,6 +118,8 @@ def to_json(outcome: Plan | PlanError) -> dict[str, Any]:
     }
 
 
+# As people call them.
+TRANSPORTS = {"rdma": "RDMA", "socket": "TCP sockets"}
 # So many hosts are named in one line.
 _NAMED = 4
 
@@ -134,9 +136,8 @@ def summary(plan: Mapping[str, Any]) -> str:
         for name, entry in list(hosts.items())[:_NAMED]
     ]
     more = [f"and {len(hosts) - _NAMED} more"] if len(hosts) > _NAMED else []
-    how = "RDMA" if plan["transport"] == "rdma" else "TCP sockets"
     where = network["cidr"] or "a network that is not stated"
-    return f"wire: {where}, {how}{mtu}: {'; '.join([*named, *more])}"
+    return f"wire: {where}, {TRANSPORTS[plan['transport']]}{mtu}: {'; '.join([*named, *more])}"
 
 
 def _host(host: HostPlan) -> dict[str, Any]:
