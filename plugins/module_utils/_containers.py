@@ -106,6 +106,7 @@ def node_container(plan: Mapping[str, Any], host: str, settings: NodeSettings) -
         environment.setdefault("NVIDIA_VISIBLE_DEVICES", "all")
     return {
         "image": settings.image,
+        "entrypoint": ["/bin/sh", "/samewire/run.sh"],
         "env": environment,
         "volumes": _volumes(settings),
         "devices": [],
@@ -114,6 +115,11 @@ def node_container(plan: Mapping[str, Any], host: str, settings: NodeSettings) -
         "security_opts": ["no-new-privileges:true"],
         "ulimits": [],
         "device_requests": [],
+        "network_mode": "host",
+        "ipc_mode": "host",
+        "restart_policy": "unless-stopped",
+        "log_driver": "json-file",
+        "log_options": {"max-size": "50m", "max-file": "3"},
         **_gpu_options(settings.gpu_access, settings.gpus),
         **_rdma_options(plan["transport"]),
     }

@@ -69,7 +69,8 @@ node:
     image: {local: null, registry: "sha256:…", reason: null}
     foreign: {spark-pair-ray: null}
     kept: [spark-pair-vllm-before]
-    parts: [ray]
+    containers:
+      ray: {id: 4f0c…, status: running, runs: true, restarts: 0, image: "sha256:…", options: 9f86…}
     ports: {"6379": "redis-server (pid 812)"}
     paths: {"/models/qwen": true}
     directory: {path: /root/.samewire, writable: true}
@@ -95,6 +96,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _gpu,
     _kept,
     _parts,
+    _renewal,
     _sockets,
 )
 
@@ -121,18 +123,19 @@ def _image(engine: _engine.Engine, reference: str) -> dict[str, Any]:
     return found
 
 
-def _foreign_containers(engine: _engine.Engine, cluster: str) -> dict[str, str | None]:
-    """Return whose containers bear the names of the cluster's own, by name; None where no label says so."""
-    found = {}
-    for name in (f"{cluster}-{part}" for part in _parts.PARTS):
-        try:
-            state = engine.container(name)
-        except (_engine.EngineUnavailable, _engine.EngineRefused):
-            return {}
-        label = ((state or {}).get("Config", {}).get("Labels") or {}).get("samewire.cluster")
-        if state and label != cluster:
-            found[name] = label
-    return found
+def _named(engine: _engine.Engine, cluster: str) -> dict[str, dict[str, Any]]:
+    """Return what `docker inspect` says of the containers with the names of the cluster's own, by part."""
+    try:
+        found = {part: engine.container(f"{cluster}-{part}") for part in _parts.PARTS}
+    except (_engine.EngineUnavailable, _engine.EngineRefused):
+        return {}
+    return {part: state for part, state in found.items() if state}
+
+
+def _owner_cluster(state: dict[str, Any]) -> str | None:
+    """Return of which cluster a container is, None where no label says so."""
+    label = (state["Config"].get("Labels") or {}).get("samewire.cluster")
+    return None if label is None else str(label)
 
 
 def _own_containers(engine: _engine.Engine, cluster: str) -> dict[str, str]:
@@ -280,7 +283,9 @@ def main() -> None:
     )
     engine = _engine.Engine()
     directory = os.path.abspath(module.params["directory"])
-    own = _own_containers(engine, module.params["cluster"])
+    cluster = module.params["cluster"]
+    own = _own_containers(engine, cluster)
+    named = _named(engine, cluster)
     module.exit_json(
         changed=False,
         node={
@@ -288,19 +293,23 @@ def main() -> None:
             "requests": _has_requests(),
             "docker": _docker(engine),
             "image": _image(engine, module.params["image"]),
-            "foreign": _foreign_containers(engine, module.params["cluster"]),
+            "foreign": {
+                f"{cluster}-{part}": _owner_cluster(state)
+                for part, state in named.items()
+                if _owner_cluster(state) != cluster
+            },
             "kept": sorted(filter(_kept.is_before, own.values())),
-            "parts": [
-                part
-                for part in _parts.PARTS
-                if f"{module.params['cluster']}-{part}" in own.values()
-            ],
+            "containers": {
+                part: _renewal.seen(state)
+                for part, state in named.items()
+                if _owner_cluster(state) == cluster
+            },
             "ports": _taken(module.params["ports"], own.keys()),
             "paths": {path: os.path.exists(path) for path in module.params["paths"]},
             "directory": {"path": directory, "writable": _writable(directory)},
             "shm": _shm(),
             "rdma": {"devices": _verbs(), "memlock": _memlock()},
-            "firewall": _admitted(module.params["cluster"]),
+            "firewall": _admitted(cluster),
             "gpus": _gpus(module),
         },
     )

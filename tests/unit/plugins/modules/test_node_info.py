@@ -87,10 +87,12 @@ def test_the_containers_of_the_cluster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "foreign"), [("a", {"a-ray": None}), ("b", {}), ("c", {"c-vllm": "b"}), ("d", {})]
+    ("cluster", "owners"),
+    [("a", {"ray": None}), ("b", {"ray": "b"}), ("c", {"vllm": "b"}), ("d", {})],
 )
-def test_whose_containers_bear_our_names(cluster: str, foreign: dict[str, str | None]) -> None:
-    assert node_info._foreign_containers(Engine(), cluster) == foreign  # type: ignore[arg-type]
+def test_whose_containers_bear_our_names(cluster: str, owners: dict[str, str | None]) -> None:
+    found = node_info._named(Engine(), cluster)  # type: ignore[arg-type]
+    assert {part: node_info._owner_cluster(state) for part, state in found.items()} == owners
 
 
 def gpus(
