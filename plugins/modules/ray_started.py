@@ -12,7 +12,8 @@ short_description: Wait until the Ray container of a host has started its Ray
 version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
-  - Follows the log of the container until Ray says that it has started.
+  - Follows the log of the container until Ray says that it has started, and where an address is given, until
+    it answers there.
   - Fails as soon as the container exits, with the cause where its log names a known one, else with its last
     lines.
 attributes:
@@ -38,6 +39,14 @@ options:
         of a worker that does not reach its head; 0 lets it try until the timeout.
     type: int
     default: 0
+  address:
+    description: Interconnect address on which Ray's GCS must answer, for the head.
+    type: str
+    default: ""
+  port:
+    description: Port of Ray's GCS.
+    type: int
+    default: 6379
   fresh:
     description: Whether the container was made just now, so that any restart is one too many.
     type: bool
@@ -60,6 +69,7 @@ findings:
 """
 
 import calendar
+import socket
 import time
 from typing import Any
 
@@ -68,6 +78,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.samewire.vllm.plugins.module_utils import _bundle, _diagnosis, _engine
 
 _PAUSE = 0.3
+_CONNECTS = 5.0
 _LINES = 20_000
 _SHOWN = 15
 # A container that runs for so many seconds has started; the log may no longer hold the line that says so.
@@ -118,6 +129,24 @@ def overdue(name: str, lines: list[str], waited: float, timeout: int, patience: 
     return ""
 
 
+def answers(address: str, port: int) -> bool:
+    """Return whether somebody accepts connections at an address; nobody need where none is given."""
+    if not address:
+        return True
+    try:
+        with socket.create_connection((address, port), timeout=_CONNECTS):
+            return True
+    except OSError:
+        return False
+
+
+def silent(name: str, place: str, waited: float, timeout: int) -> str:
+    """Return why a Ray that has started, but does not answer, is given up after so many seconds."""
+    if waited <= timeout:
+        return ""
+    return f"container {name} says that it has, but nothing answers at {place} after {timeout} s"
+
+
 def _message(host: str, problem: str, lines: list[str], findings: list[dict[str, Any]]) -> str:
     said = [f"{host}: Ray does not start: {problem}"]
     if findings:
@@ -133,6 +162,8 @@ def main() -> None:
             "container": {"type": "str", "required": True},
             "timeout": {"type": "int", "default": 120},
             "patience": {"type": "int", "default": 0},
+            "address": {"type": "str", "default": ""},
+            "port": {"type": "int", "default": 6379},
             "fresh": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
@@ -140,6 +171,7 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=False)
     name, timeout = module.params["container"], module.params["timeout"]
+    address, port = module.params["address"], module.params["port"]
     engine = _engine.Engine()
     begun = time.monotonic()
     patience = module.params["patience"] or timeout
@@ -149,9 +181,13 @@ def main() -> None:
         )
         while True:
             started, problem, lines = look(engine, name, known)
-            if started:
+            if started and answers(address, port):
                 module.exit_json(changed=False)
-            problem = problem or overdue(name, lines, time.monotonic() - begun, timeout, patience)
+            waited = time.monotonic() - begun
+            if started:
+                problem = silent(name, f"{address}:{port}", waited, timeout)
+            else:
+                problem = problem or overdue(name, lines, waited, timeout, patience)
             if problem:
                 break
             time.sleep(_PAUSE)

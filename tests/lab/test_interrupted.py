@@ -21,9 +21,9 @@ PHASES = (
     "Prove the wire",
     "Pull the image",
     "Prepare the hosts",
-    "Start the Ray head",
-    "Start the Ray workers",
-    "Start vLLM",
+    "Start the containers",
+    "Wait for Ray",
+    "Wait for vLLM",
     "Prove that every layer is on the same wire",
 )
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from typing import Any
 
@@ -54,6 +55,21 @@ def look(engine: Engine, restarts: int = 0) -> tuple[bool, str]:
 )
 def test_look(engine: Engine, seen: tuple[bool, str]) -> None:
     assert look(engine) == seen
+
+
+def test_only_where_an_address_is_given_somebody_must_answer_there() -> None:
+    assert ray_started.answers("", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert ray_started.answers("127.0.0.1", port)
+    assert not ray_started.answers("127.0.0.1", port)
+
+
+def test_a_ray_that_does_not_answer_is_given_up() -> None:
+    assert ray_started.silent("pair-ray", "10.0.0.1:6379", 60, 120) == ""
+    assert ray_started.silent("pair-ray", "10.0.0.1:6379", 121, 120) == (
+        "container pair-ray says that it has, but nothing answers at 10.0.0.1:6379 after 120 s"
+    )
 
 
 def test_restarts_of_the_past_are_let_pass() -> None:
