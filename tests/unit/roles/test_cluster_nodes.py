@@ -62,6 +62,101 @@ def test_a_node_that_vllm_cannot_ask_for_by_address(script: types.ModuleType) ->
     assert script.differences(expected, nodes) == ["fd00::2 has no resource node:fd00::2"]
 
 
+class Head:
+    """A head as the client of its GCS sees it, with a node that is dead; in the forms of Ray 2.40 to 2.60."""
+
+    def __init__(self, address: str) -> None:
+        assert address == "10.0.0.1:6379"
+
+    def get_all_node_info(self, timeout: float) -> dict[bytes, types.SimpleNamespace]:
+        nodes = [node("10.0.0.1", 1.0), node("10.0.0.2", None), node("10.0.0.3", 1.0, alive=False)]
+        return {
+            each["NodeManagerAddress"].encode(): types.SimpleNamespace(
+                node_manager_address=each["NodeManagerAddress"],
+                state=0 if each["Alive"] else 1,
+                resources_total=each["Resources"] if each["Alive"] else {},
+            )
+            for each in nodes
+        }
+
+
+class RayError(Exception):
+    """As the base of what Ray raises."""
+
+
+class Gone:
+    """A client of a GCS that is not there."""
+
+    def __init__(self, address: str) -> None:
+        raise RayError("Timed out while waiting for GCS to become available.\nmore")
+
+
+class Ray:
+    """Stands for the package of Ray; `drivers` is how many drivers were started."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.drivers = 0
+        nodes = [node("10.0.0.1", 1.0), node("10.0.0.2", None)]
+        self._patch = monkeypatch
+        self._ray = types.SimpleNamespace(
+            __version__="2.55.0",
+            exceptions=types.SimpleNamespace(RayError=RayError),
+            init=self._init,
+            nodes=lambda: nodes,
+            shutdown=lambda: None,
+        )
+        monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+        # The script sets it for its own process.
+        monkeypatch.setenv("RAY_py_gcs_connect_timeout_s", "5")
+
+    def _init(self, **_: object) -> None:
+        self.drivers += 1
+
+    def offers(self, client: type | None) -> None:
+        """Let the package have a client of the GCS, or None."""
+        states = types.SimpleNamespace(GcsNodeInfo=types.SimpleNamespace(ALIVE=0, DEAD=1))
+        for name, content in {
+            "ray": self._ray,
+            "ray._raylet": types.SimpleNamespace(GcsClient=client) if client else None,
+            "ray.core.generated.gcs_pb2": states,
+        }.items():
+            self._patch.setitem(sys.modules, name, content)
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> Ray:
+    return Ray(monkeypatch)
+
+
+class Other:
+    """A client of a release that has changed its form."""
+
+    def __init__(self, channel: str) -> None:
+        """Take something else."""
+
+
+@pytest.mark.parametrize(("client", "drivers"), [(Head, 0), (None, 1), (Other, 1)])
+def test_the_head_is_asked_and_else_a_driver(
+    script: types.ModuleType, ray: Ray, client: type | None, drivers: int
+) -> None:
+    ray.offers(client)
+    listing = script.listing()
+    assert listing.pop("python").startswith("3.")
+    assert listing == {"nodes": {"10.0.0.1": 1, "10.0.0.2": 0}, "ray": "2.55.0"}
+    assert ray.drivers == drivers
+
+
+def test_a_head_that_is_gone_needs_no_driver(script: types.ModuleType, ray: Ray) -> None:
+    ray.offers(Gone)
+    with pytest.raises(script.Unplanned) as problem:
+        script.listing()
+    assert str(problem.value) == (
+        "no Ray head answers at 10.0.0.1:6379 after 0 s (Timed out while waiting for GCS to become "
+        "available.); look at the log of the Ray container on the head"
+    )
+    assert ray.drivers == 0
+
+
 def test_usage_without_a_command() -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False

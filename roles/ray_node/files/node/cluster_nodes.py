@@ -73,6 +73,15 @@ class Unplanned(Exception):
     """Ray does not answer, or its nodes are not the planned ones; the message is one sentence."""
 
 
+def no_head(seconds, error):
+    """Return that no head answered for so long; error: how Ray puts it."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return Unplanned(
+        f"no Ray head answers at {os.environ['RAY_ADDRESS']} after {seconds:.0f} s ({reason}); look at "
+        "the log of the Ray container on the head"
+    )
+
+
 def connect(timeout):
     """Connect to the cluster of RAY_ADDRESS as a driver, waiting for the head at most so long."""
     import ray
@@ -89,11 +98,7 @@ def connect(timeout):
         except (ConnectionError, RuntimeError, ValueError, KeyError) as error:
             # Ray's own words for a head that is not there yet differ by release.
             if time.monotonic() > deadline:
-                raise Unplanned(
-                    f"no Ray head answers at {os.environ['RAY_ADDRESS']} after {timeout} s "
-                    f"({str(error).strip().splitlines()[0]}); look at the log of the Ray container on "
-                    "the head"
-                ) from error
+                raise no_head(timeout, error) from error
             time.sleep(1)
         else:
             return
@@ -124,19 +129,50 @@ def wait(expected, timeout):
         ray.shutdown()
 
 
-def listing():
-    """Return the registered nodes and the versions that they run."""
+def asked():
+    """Return of `ray.nodes()` what is read here, from the head itself: a driver takes a second to start."""
+    import ray
+    from ray._raylet import GcsClient
+    from ray.core.generated.gcs_pb2 import GcsNodeInfo
+
+    begun = time.monotonic()
+    try:
+        found = GcsClient(address=os.environ["RAY_ADDRESS"]).get_all_node_info(timeout=10)
+    except ray.exceptions.RayError as error:
+        raise no_head(time.monotonic() - begun, error) from error
+    return [
+        {
+            "NodeManagerAddress": node.node_manager_address,
+            "Alive": node.state == GcsNodeInfo.ALIVE,
+            "Resources": dict(node.resources_total),
+        }
+        for node in found.values()
+    ]
+
+
+def told():
+    """Return what `ray.nodes()` tells a driver."""
     import ray
 
     connect(timeout=10)
     try:
-        return {
-            "nodes": alive(ray.nodes()),
-            "ray": ray.__version__,
-            "python": platform.python_version(),
-        }
+        return ray.nodes()
     finally:
         ray.shutdown()
+
+
+def listing():
+    """Return the registered nodes and the versions that they run."""
+    # Ray reads it when it is imported; its own 30 s are for a head that is still to come.
+    os.environ.setdefault("RAY_py_gcs_connect_timeout_s", "5")
+    import ray
+
+    try:
+        nodes = asked()
+    # What is private to Ray may go with any release.
+    except (ImportError, AttributeError, TypeError):
+        nodes = told()
+    return {"nodes": alive(nodes), "ray": ray.__version__, "python": platform.python_version()}
 
 
 def main():
