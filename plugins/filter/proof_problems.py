@@ -40,7 +40,7 @@ options:
     type: dict
     required: true
   censuses:
-    description: What M(samewire.vllm.connection_census) returned as C(connections), by name of the host.
+    description: What M(samewire.vllm.cluster_observation) returned as C(connections), by name of the host.
     type: dict
     required: true
 """

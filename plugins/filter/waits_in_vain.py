@@ -23,7 +23,7 @@ options:
     type: dict
     required: true
   pending:
-    description: What M(samewire.vllm.connection_census) returned as C(pending), by name of the host.
+    description: What M(samewire.vllm.cluster_observation) returned as C(pending), by name of the host.
     type: dict
     required: true
 """

@@ -28,6 +28,9 @@ REGISTRY_SECONDS = 10.0
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 
+# The streams of a program, as the engine numbers them.
+_OUT, _ERR = 1, 2
+
 
 class EngineUnavailable(Exception):
     """No Docker Engine answers; the message is the reason, in the words of the system."""
@@ -123,13 +126,18 @@ class Engine:
         with self._exchange(method, path, headers) as response:
             return bytes(response.read())
 
+    def _tell(self, path: str, document: dict[str, Any]) -> bytes:
+        headers = {"Content-Type": "application/json"}
+        with self._exchange("POST", path, headers, json.dumps(document).encode()) as response:
+            return bytes(response.read())
+
     @contextlib.contextmanager
     def _exchange(
         self,
         method: str,
         path: str,
         headers: Mapping[str, str] | None = None,
-        body: Iterable[bytes] | None = None,
+        body: bytes | Iterable[bytes] | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
         """Yield the answer to a request; a refusal is raised, also one that comes before all is said."""
         connection = _UnixConnection(self._path, self._timeout)
@@ -219,7 +227,19 @@ class Engine:
         """Return the last lines that a container without a terminal printed, both streams."""
         query = f"stdout=1&stderr=1&tail={lines}" + ("&timestamps=1" if timestamps else "")
         body = self._ask("GET", f"/containers/{urllib.parse.quote(name)}/logs?{query}")
-        return [line.rstrip() for line in _demultiplexed(body).splitlines() if line.strip()]
+        text = b"".join(payload for _stream, payload in _frames(body)).decode(errors="replace")
+        return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+    def execute(self, name: str, argv: list[str]) -> tuple[int, str, str]:
+        """Run a program in a container; return its exit code, standard output and standard error."""
+        asked = {"AttachStdout": True, "AttachStderr": True, "Cmd": argv}
+        made = json.loads(self._tell(f"/containers/{urllib.parse.quote(name)}/exec", asked))
+        run = f"/exec/{made['Id']}"
+        texts = {_OUT: b"", _ERR: b""}
+        for stream, payload in _frames(self._tell(f"{run}/start", {"Detach": False, "Tty": False})):
+            texts[stream] += payload
+        code = int(self.get(f"{run}/json")["ExitCode"])
+        return code, texts[_OUT].decode(errors="replace"), texts[_ERR].decode(errors="replace")
 
     def image(self, reference: str) -> dict[str, Any] | None:
         """Return what `docker image inspect` says of an image, or None where there is none."""
@@ -302,15 +322,13 @@ def _message(body: bytes) -> str:
         return body.decode(errors="replace").strip()
 
 
-def _demultiplexed(body: bytes) -> str:
-    """Return the text of the engine's log frames: stream, three zero bytes, length, payload."""
-    parts = []
+def _frames(body: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the engine's frames of what a program printed: stream, three zero bytes, length, payload."""
     place = 0
     while place + 8 <= len(body):
         length = int.from_bytes(body[place + 4 : place + 8], "big")
-        parts.append(body[place + 8 : place + 8 + length])
+        yield body[place], body[place + 8 : place + 8 + length]
         place += 8 + length
-    return b"".join(parts).decode(errors="replace")
 
 
 def _docker_config() -> dict[str, Any]:

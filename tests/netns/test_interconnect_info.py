@@ -117,7 +117,7 @@ def test_dozens_of_interfaces_cost_little(
     whole = facts(pair, "node0")
     took = time.perf_counter() - started
     started = time.perf_counter()
-    pair.module("node0", "connection_census")
+    pair.module("node0", "cluster_observation", host="node0")
     idle = time.perf_counter() - started
     assert len(whole["interfaces"]) >= 82
     # What a module costs by itself, the start of Python, is not the facts' cost; seconds.

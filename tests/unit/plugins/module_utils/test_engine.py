@@ -37,11 +37,24 @@ ANSWERS: dict[str, tuple[int, bytes]] = {
 
 
 ORDERS: list[str] = []
+# Who is told to run something in a container; the engine closes the connection when it has ended.
+EXECUTIONS: dict[str, tuple[int, bytes]] = {
+    "/containers/pair-ray/exec": (201, b'{"Id": "e1"}'),
+    "/containers/none/exec": (404, b'{"message": "No such container: none"}'),
+    "/exec/e1/start": (200, frame(1, "on") + frame(2, "war") + frame(1, "e\n") + frame(2, "ning")),
+}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         ORDERS.append(f"{self.command} {self.path}")
+        if self.path in EXECUTIONS:
+            ORDERS[-1] += f" {self.rfile.read(int(self.headers['Content-Length'])).decode()}"
+            status, body = EXECUTIONS[self.path]
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+            return
         self.send_response(204)
         self.end_headers()
 
@@ -113,6 +126,19 @@ def test_orders(engine: _engine.Engine) -> None:
         "POST /containers/pair-ray/start",
         "DELETE /containers/pair-ray-before?force=1&v=1",
     ]
+
+
+def test_a_program_in_a_container(engine: _engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    ORDERS.clear()
+    monkeypatch.setitem(ANSWERS, "/exec/e1/json", (200, b'{"ExitCode": 3, "Running": false}'))
+    assert engine.execute("pair-ray", ["/bin/sh", "-c", "x"]) == (3, "one\n", "warning")
+    assert ORDERS == [
+        "POST /containers/pair-ray/exec "
+        '{"AttachStdout": true, "AttachStderr": true, "Cmd": ["/bin/sh", "-c", "x"]}',
+        'POST /exec/e1/start {"Detach": false, "Tty": false}',
+    ]
+    with pytest.raises(_engine.EngineRefused, match="No such container: none"):
+        engine.execute("none", ["x"])
 
 
 def test_a_refusal_carries_the_words_of_the_engine(engine: _engine.Engine) -> None:
