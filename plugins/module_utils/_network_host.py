@@ -105,9 +105,9 @@ def facts(run: Run, interfaces: Sequence[str]) -> dict[str, Any]:
         if each in found
     }
     return {
-        "host": _topology.render_host(host),
+        "host": host,
         "links": found,
-        "networks": _networks(run, host),
+        "networks": _networks(run, _topology.parse_host("", host)),
         "ssh": _ssh_address(),
         "manager": _manager(run, interfaces),
         "owners": {name: each for name, each in owners.items() if each},

@@ -2,20 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the facts of this host from sysfs and iproute2; needs no privilege and changes nothing.
 
+They are in the plain form that `_topology` reads, which is not imported here: on a host its classes
+would cost more than all that is read.
+
 Formats: `ip -json` of iproute2 4.17 or later, and the kernel's ABI documents sysfs-class-net,
 sysfs-class-infiniband and sysfs-bus-pci.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
-
-from ansible_collections.samewire.vllm.plugins.module_utils import _topology as topology
 
 _PCI = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 # Kinds whose "link" is the interface below; an IPoIB partition is of its parent's kind.
@@ -24,6 +27,7 @@ _NVIDIA = "0x10de"
 _DISPLAY_CLASSES = ("0x0300", "0x0302")
 
 Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -60,26 +64,25 @@ class System:
         return os.path.realpath(path) if os.path.lexists(path) else None
 
 
-def gather(system: System, name: str = "") -> topology.Host:
+def gather(system: System) -> Facts:
     """All facts of the host; what cannot be read is absent with its reason."""
     absent: dict[str, str] = {}
     links = _ip(system, ["address"], "interfaces", absent)
-    family = ["-4"] if any(_has_family(link, "inet") for link in links) else ["-6"]
-    rows = [] if "interfaces" in absent else _ip(system, [*family, "route"], "routes", absent)
-    routes = list(_routes(rows, 4 if family == ["-4"] else 6))
-    default = next((each.interface for each in routes if each.destination.prefixlen == 0), None)
+    family = 4 if any(_has_family(link, "inet") for link in links) else 6
+    rows = [] if absent else _ip(system, [f"-{family}", "route"], "routes", absent)
+    routes = None if absent else list(_routes(rows, family))
+    default = next((each["interface"] for each in routes or () if _is_default(each)), None)
     if not system.exists("class", "infiniband"):
         absent["rdma"] = f"no {os.path.join(system.sys_root, 'class', 'infiniband')}"
     if not system.exists("bus", "pci", "devices"):
         absent["gpus"] = f"no {os.path.join(system.sys_root, 'bus', 'pci', 'devices')}"
-    return topology.Host(
-        name=name,
-        interfaces=tuple(_interface(system, link, default) for link in links),
-        rdma=tuple(_rdma(system)),
-        gpus=tuple(_gpus(system)),
-        routes=None if "interfaces" in absent or "routes" in absent else tuple(routes),
+    return _stated(
+        interfaces=[_interface(system, link, default) for link in links],
+        rdma=list(_rdma(system)),
+        gpus=list(_gpus(system)),
+        routes=routes,
         default_route_interface=default,
-        absent=absent,
+        absent=absent or None,
     )
 
 
@@ -103,17 +106,17 @@ def _has_family(link: Mapping[str, Any], family: str) -> bool:
     )
 
 
-def _interface(system: System, link: Mapping[str, Any], default: str | None) -> topology.Interface:
+def _interface(system: System, link: Mapping[str, Any], default: str | None) -> Facts:
     name = str(link["ifname"])
     device = ("class", "net", name, "device")
     pci = _pci(system.target(*device))
     up = "UP" in link.get("flags", ())
     type_ = _type(system, link, name)
-    return topology.Interface(
+    return _stated(
         name=name,
         type=type_,
         state=str(link.get("operstate", "unknown")).lower() if up else "down",
-        addresses=tuple(_addresses(link)),
+        addresses=list(_addresses(link)),
         mtu=link.get("mtu"),
         speed_mbps=_positive(system.read("class", "net", name, "speed")),
         driver=_base(system.target(*device, "driver")),
@@ -122,7 +125,7 @@ def _interface(system: System, link: Mapping[str, Any], default: str | None) -> 
         master=link.get("master"),
         parent=link.get("link") if type_ in _STACKED else None,
         phys_port=system.read("class", "net", name, "phys_port_name") or None,
-        is_default_route=name == default,
+        is_default_route=name == default or None,
     )
 
 
@@ -144,43 +147,36 @@ def _type(system: System, link: Mapping[str, Any], name: str) -> str:
     return "ethernet"
 
 
-def _addresses(link: Mapping[str, Any]) -> Iterable[topology.Address]:
-    usable = topology.parse_host(
-        "",
-        {
-            "interfaces": [
-                {
-                    "name": "",
-                    "addresses": [
-                        f"{each.get('local')}/{each.get('prefixlen')}"
-                        for each in link.get("addr_info", ())
-                        # Addresses that the kernel itself no longer uses, or soon will not.
-                        if not (each.keys() & {"dadfailed", "deprecated", "temporary"})
-                    ],
-                }
-            ]
-        },
-    )
-    return usable.interfaces[0].addresses or ()
+def _addresses(link: Mapping[str, Any]) -> Iterator[str]:
+    for each in link.get("addr_info", ()):
+        # Addresses that the kernel itself no longer uses, or soon will not.
+        if not each.keys() & {"dadfailed", "deprecated", "temporary"}:
+            # An address without a prefix, as ip prints a peer's, is none.
+            with contextlib.suppress(ValueError):
+                yield str(ipaddress.ip_interface(f"{each.get('local')}/{each.get('prefixlen')}"))
 
 
-def _routes(rows: Sequence[Mapping[str, Any]], family: int) -> Iterable[topology.Route]:
+def _routes(rows: Sequence[Mapping[str, Any]], family: int) -> Iterator[Facts]:
     """The routes in the kernel's order (lower metrics first), one per next hop."""
-    plain = [
-        {
-            "destination": row.get("dst"),
-            "family": family,
-            "interface": hop.get("dev"),
-            "gateway": hop.get("gateway"),
-        }
-        for row in sorted(rows, key=lambda row: int(row.get("metric", 0)))
-        for hop in row.get("nexthops") or [row]
-        if "linkdown" not in row.get("flags", ())
-    ]
-    return topology.parse_host("", {"routes": plain}).routes or ()
+    for row in sorted(rows, key=lambda row: int(row.get("metric", 0))):
+        if "linkdown" in row.get("flags", ()):
+            continue
+        for hop in row.get("nexthops") or [row]:
+            # One that leads nowhere, as a blackhole, has no interface.
+            if hop.get("dev"):
+                yield _stated(
+                    destination=row.get("dst"),
+                    family=family,
+                    interface=hop["dev"],
+                    gateway=hop.get("gateway"),
+                )
 
 
-def _rdma(system: System) -> Iterable[topology.RdmaPort]:
+def _is_default(route: Facts) -> bool:
+    return route.get("destination") in ("default", "0.0.0.0/0", "::/0")
+
+
+def _rdma(system: System) -> Iterator[Facts]:
     for device in system.listdir("class", "infiniband"):
         root = ("class", "infiniband", device)
         pci = _pci(system.target(*root, "device"))
@@ -189,12 +185,12 @@ def _rdma(system: System) -> Iterable[topology.RdmaPort]:
                 yield _rdma_port(system, device, int(port), pci)
 
 
-def _rdma_port(system: System, device: str, port: int, pci: str | None) -> topology.RdmaPort:
+def _rdma_port(system: System, device: str, port: int, pci: str | None) -> Facts:
     root = ("class", "infiniband", device, "ports", str(port))
     state = system.read(*root, "state")
     rate = re.match(r"[\d.]+", system.read(*root, "rate") or "")
     link_layer = system.read(*root, "link_layer")
-    return topology.RdmaPort(
+    return _stated(
         device=device,
         port=port,
         # The kernel writes "4: ACTIVE".
@@ -202,7 +198,7 @@ def _rdma_port(system: System, device: str, port: int, pci: str | None) -> topol
         link_layer=link_layer,
         rate_gbps=float(rate.group()) if rate else None,
         netdev=_netdev(system, device, port),
-        gids=tuple(_gids(system, root)) if link_layer == "Ethernet" else None,
+        gids=list(_gids(system, root)) if link_layer == "Ethernet" else None,
         driver=_base(system.target("class", "infiniband", device, "device", "driver")),
         pci=pci,
         numa_node=_numa(system, pci),
@@ -227,25 +223,28 @@ def _netdev(system: System, device: str, port: int) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _gids(system: System, root: tuple[str, ...]) -> Iterable[topology.Gid]:
-    rows = []
+def _gids(system: System, root: tuple[str, ...]) -> Iterator[list[Any]]:
     for index in sorted(filter(str.isdigit, system.listdir(*root, "gids")), key=int):
         address = system.read(*root, "gids", index)
         if address and address.strip("0:"):
             kind = system.read(*root, "gid_attrs", "types", index)
             if kind:
-                rows.append([int(index), kind.rpartition("/")[2], address])
-    port = topology.parse_host("", {"rdma": [{"device": "", "gids": rows}]}).rdma
-    return (port[0].gids if port else None) or ()
+                yield [int(index), kind.rpartition("/")[2], _gid(address)]
 
 
-def _gpus(system: System) -> Iterable[topology.Gpu]:
+def _gid(text: str) -> str:
+    address = ipaddress.IPv6Address(text)
+    # Python spells mapped addresses in two ways, by version.
+    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else str(address)
+
+
+def _gpus(system: System) -> Iterator[Facts]:
     for pci in system.listdir("bus", "pci", "devices"):
         root = ("bus", "pci", "devices", pci)
         if system.read(*root, "vendor") == _NVIDIA:
             kind = system.read(*root, "class") or ""
             if kind.startswith(_DISPLAY_CLASSES):
-                yield topology.Gpu(pci=pci, numa_node=_numa(system, pci))
+                yield _stated(pci=pci, numa_node=_numa(system, pci))
 
 
 def _pci(path: str | None) -> str | None:
@@ -266,3 +265,7 @@ def _positive(text: str | None) -> int | None:
 
 def _base(path: str | None) -> str | None:
     return os.path.basename(path) if path else None
+
+
+def _stated(**values: Any) -> Facts:
+    return {key: value for key, value in values.items() if value is not None}

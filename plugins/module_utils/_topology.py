@@ -272,78 +272,10 @@ def parse_cluster(document: Mapping[str, Any]) -> tuple[Host, ...]:
     )
 
 
-def render_host(host: Host) -> dict[str, Any]:
-    """The plain form of one host, the inverse of parse_host."""
-    return _stated(
-        name=host.name,
-        interfaces=[_render_interface(each) for each in host.interfaces],
-        rdma=None if host.rdma is None else [_render_rdma_port(each) for each in host.rdma],
-        gpus=None
-        if host.gpus is None
-        else [_stated(pci=each.pci, numa_node=each.numa_node) for each in host.gpus],
-        routes=None
-        if host.routes is None
-        else [
-            _stated(
-                destination="default" if each.destination.prefixlen == 0 else str(each.destination),
-                family=each.destination.version,
-                interface=each.interface,
-                gateway=each.gateway,
-            )
-            for each in host.routes
-        ],
-        default_route_interface=host.default_route_interface,
-        absent=dict(host.absent) or None,
-    )
-
-
 def mapped_ipv4(address: IP) -> IP:
     """The IPv4 address behind an IPv4-mapped IPv6 one (the form of a GID), any other address unchanged."""
     inner = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return address if inner is None else inner
-
-
-def _render_interface(each: Interface) -> dict[str, Any]:
-    return _stated(
-        name=each.name,
-        type=each.type,
-        state=each.state,
-        addresses=None if each.addresses is None else [str(address) for address in each.addresses],
-        mtu=each.mtu,
-        speed_mbps=each.speed_mbps,
-        driver=each.driver,
-        pci=each.pci,
-        numa_node=each.numa_node,
-        master=each.master,
-        parent=each.parent,
-        phys_port=each.phys_port,
-        is_default_route=each.is_default_route or None,
-    )
-
-
-def _render_rdma_port(each: RdmaPort) -> dict[str, Any]:
-    return _stated(
-        device=each.device,
-        port=each.port,
-        state=each.state,
-        link_layer=each.link_layer,
-        rate_gbps=each.rate_gbps,
-        netdev=each.netdev,
-        gids=None
-        if each.gids is None
-        else [[gid.index, gid.type, _gid_text(gid.address)] for gid in each.gids],
-        driver=each.driver,
-        pci=each.pci,
-        numa_node=each.numa_node,
-    )
-
-
-def _gid_text(address: IP | None) -> str | None:
-    if address is None:
-        return None
-    inner = mapped_ipv4(address)
-    # Python spells mapped addresses in two ways, by version.
-    return str(address) if inner is address else f"::ffff:{inner}"
 
 
 def _interface(facts: Mapping[str, Any]) -> Interface:
@@ -455,7 +387,3 @@ def _number(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
-
-
-def _stated(**values: Any) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}

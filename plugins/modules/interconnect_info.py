@@ -101,7 +101,7 @@ from collections.abc import Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _probe, _topology
+from ansible_collections.samewire.vllm.plugins.module_utils import _probe
 
 
 def main() -> None:
@@ -118,9 +118,7 @@ def main() -> None:
         code, out, err = module.run_command([program, *argv[1:]])
         return code, out, err
 
-    host = _probe.gather(_probe.System(run, module.params["sys_root"]))
-    facts = _topology.render_host(host)
-    del facts["name"]
+    facts = _probe.gather(_probe.System(run, module.params["sys_root"]))
     module.exit_json(changed=False, facts=facts)
 
 

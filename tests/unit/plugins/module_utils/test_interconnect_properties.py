@@ -111,10 +111,3 @@ def test_names_of_hosts_change_no_choice(hosts: Hosts) -> None:
     assert before.get("network") == after.get("network")
     for number, name in enumerate(before.get("hosts", {})):
         assert before["hosts"][name]["address"] == after["hosts"][f"z{9 - number}"]["address"]
-
-
-@steady
-@given(clusters())
-def test_facts_survive_their_plain_form(hosts: Hosts) -> None:
-    for host in _topology.parse_cluster({"hosts": hosts}):
-        assert _topology.parse_host(host.name, _topology.render_host(host)) == host

@@ -43,15 +43,10 @@ def test_no_address_is_not_the_same_as_not_stated() -> None:
     )
 
     assert [each.addresses for each in host.interfaces] == [None, ()]
-    assert _topology.render_host(host)["interfaces"] == [
-        {"name": "a"},
-        {"name": "b", "addresses": []},
-    ]
 
 
-def test_full_facts_survive_parsing_and_rendering() -> None:
+def test_full_facts_are_read() -> None:
     facts = {
-        "name": "spark0",
         "interfaces": [
             {
                 "name": "enp1s0f0np0",
@@ -91,7 +86,52 @@ def test_full_facts_survive_parsing_and_rendering() -> None:
         "absent": {"gpus": "no reason"},
     }
 
-    assert _topology.render_host(_topology.parse_host("spark0", facts)) == facts
+    assert _topology.parse_host("spark0", facts) == _topology.Host(
+        name="spark0",
+        interfaces=(
+            _topology.Interface(
+                name="enp1s0f0np0",
+                type="ethernet",
+                state="up",
+                addresses=(
+                    ipaddress.ip_interface("192.168.200.12/24"),
+                    ipaddress.ip_interface("fd93::1/64"),
+                ),
+                mtu=9000,
+                speed_mbps=100000,
+                driver="mlx5_core",
+                pci="0000:01:00.0",
+                numa_node=0,
+                phys_port="p0",
+                is_default_route=True,
+            ),
+            _topology.Interface("eth0.7", type="vlan", parent="eth0", master="br0"),
+        ),
+        rdma=(
+            _topology.RdmaPort(
+                device="rocep1s0f0",
+                port=1,
+                state="Active",
+                link_layer="Ethernet",
+                rate_gbps=100.0,
+                netdev="enp1s0f0np0",
+                gids=(
+                    _topology.Gid(3, "RoCE v2", ipaddress.ip_address("::ffff:192.168.200.12")),
+                    _topology.Gid(5, "RoCE v2", ipaddress.ip_address("fe80::1")),
+                ),
+                driver="mlx5_core",
+                pci="0000:01:00.0",
+                numa_node=0,
+            ),
+        ),
+        gpus=(_topology.Gpu("000f:01:00.0", numa_node=0),),
+        routes=(
+            _topology.Route(ipaddress.ip_network("::/0"), "eth0", "fe80::1"),
+            _topology.Route(ipaddress.ip_network("10.0.0.0/8"), "eth0"),
+        ),
+        default_route_interface="enp1s0f0np0",
+        absent={"gpus": "no reason"},
+    )
 
 
 @pytest.mark.parametrize(
