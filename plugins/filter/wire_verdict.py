@@ -57,14 +57,14 @@ _value:
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _wire
+from ansible_collections.samewire.vllm.plugins.module_utils import _wire, _wire_verdict
 
 
 def wire_verdict(
     plan: Mapping[str, Any], listeners: Mapping[str, Any], probes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the verdict as plain data; see `_wire.judge`."""
-    verdict = _wire.judge(
+    """Return the verdict as plain data; see `_wire_verdict.judge`."""
+    verdict = _wire_verdict.judge(
         plan["network"]["cidr"] or "the addresses of the plan",
         {host: _wire.parse_listener(each) for host, each in listeners.items()},
         {host: _wire.parse_probe(each) for host, each in probes.items()},
@@ -73,7 +73,10 @@ def wire_verdict(
     for (source, target), clock in sorted(verdict.clocks.items()):
         offsets.setdefault(source, {})[target] = round(clock.ahead, 3)
     return {
-        "problems": [*verdict.problems, *(_wire.idle_links(plan) if verdict.problems else ())],
+        "problems": [
+            *verdict.problems,
+            *(_wire_verdict.idle_links(plan) if verdict.problems else ()),
+        ],
         "notes": list(verdict.notes),
         "clock_offsets": offsets,
     }

@@ -13,8 +13,8 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Binds the given ports, and one of the kernel's choice, on the interconnect address of the host, returns,
-    and answers in the background until all peers are through, or until the time is over. Nothing is changed
-    on the host.
+    and answers in the background until M(samewire.vllm.wire_probe) has heard what all hosts saw, or until
+    the time is over. Nothing is changed on the host.
   - On an order of M(samewire.vllm.wire_probe) that is sealed with the key it connects, once, from the own
     interconnect address to all ports on which the other hosts listen, and looks who answers, which way the
     kernel goes, whether a full packet arrives, how far the clocks are apart, and whether another machine
@@ -43,11 +43,6 @@ options:
     type: list
     elements: str
     default: []
-  peers:
-    description: Names of the hosts that will connect; with its own name it waits for an order, too.
-    type: list
-    elements: str
-    default: []
   seconds:
     description: How long to listen at most.
     type: int
@@ -63,7 +58,6 @@ EXAMPLES = r"""
     address: 192.168.200.12
     interface: enp1s0f0np0
     ports: [6379]
-    peers: [spark0, spark1]
   register: wire
 """
 
@@ -94,7 +88,7 @@ from collections.abc import Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _background, _wire, _wire_probe
+from ansible_collections.samewire.vllm.plugins.module_utils import _background, _wire, _wire_listen
 
 
 def main() -> None:
@@ -105,7 +99,6 @@ def main() -> None:
             "interface": {"type": "str"},
             "ports": {"type": "list", "elements": "int", "default": []},
             "port_ranges": {"type": "list", "elements": "str", "default": []},
-            "peers": {"type": "list", "elements": "str", "default": []},
             "seconds": {"type": "int", "default": 60},
             "end": {"type": "dict"},
         },
@@ -123,15 +116,15 @@ def main() -> None:
 
     given = module.params
     if given["end"]:
-        _wire_probe.end(_wire.parse_listener(given["end"]))
+        _wire_listen.end(_wire.parse_listener(given["end"]))
         module.exit_json(changed=False)
-    listener, sockets = _wire_probe.listen(
+    listener, sockets = _wire_listen.listen(
         given["address"], given["interface"], given["ports"], given["port_ranges"]
     )
     key = secrets.token_hex(16)
     if listener.problem is None:
         _background.detached(
-            lambda: _wire_probe.serve(listener, key, sockets, given["peers"], given["seconds"], run)
+            lambda: _wire_listen.serve(listener, key, sockets, given["seconds"], run)
         )
     module.exit_json(changed=False, listener=_wire.render_listener(listener), key=key)
 

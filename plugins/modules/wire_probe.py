@@ -70,7 +70,7 @@ probes:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _wire, _wire_probe
+from ansible_collections.samewire.vllm.plugins.module_utils import _wire, _wire_ask
 
 
 def main() -> None:
@@ -85,7 +85,7 @@ def main() -> None:
     )
     given = module.params
     listeners = {name: _wire.parse_listener(each) for name, each in given["listeners"].items()}
-    probes = _wire_probe.ask(given["host"], listeners, given["keys"])
+    probes = _wire_ask.ask(given["host"], listeners, given["keys"])
     module.exit_json(
         changed=False, probes={name: _wire.render_probe(each) for name, each in probes.items()}
     )

@@ -40,7 +40,7 @@ def test_it_plans_with_the_overrides_and_proves(three: Cluster) -> None:
     assert done.returncode == 0, done.stdout
     assert "NCCL_DEBUG" in done.stdout
     assert "unreachable=0    failed=0" in done.stdout
-    assert "Refuse a broken wire" not in done.stdout
+    assert "Ask on the host itself" not in done.stdout
     assert listening(three) == ["", "", ""]
 
 

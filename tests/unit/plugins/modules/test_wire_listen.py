@@ -23,7 +23,7 @@ def answers(port: int) -> bool:
 
 
 def test_it_answers_until_it_is_asked_to_end() -> None:
-    listener = listen(seconds=20, peers=["other"])
+    listener = listen(seconds=20)
     port = listener["ports"][0]["port"]
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"hello 4\n")
@@ -36,14 +36,6 @@ def test_it_answers_until_it_is_asked_to_end() -> None:
     assert not answers(port)
 
 
-def test_it_ends_when_all_peers_are_through() -> None:
-    port = listen(seconds=20, peers=["other"])["ports"][0]["port"]
-    with socket.create_connection(("127.0.0.1", port)) as client:
-        client.sendall(b"done other\n")
-        assert client.recv(64) == b"ok\n"
-    assert not answers(port)
-
-
 def test_a_port_of_another_program_is_live_and_left_alone() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
@@ -53,14 +45,14 @@ def test_a_port_of_another_program_is_live_and_left_alone() -> None:
 
 
 def test_strangers_do_not_end_it() -> None:
-    listener = listen(seconds=20, peers=["other"])
+    listener = listen(seconds=20)
     port = listener["ports"][0]["port"]
     for said in (
         b"",
         b"\x00\xff\n",
         b"hello x\n",
         b"hello -1\n",
-        b"done nobody\n",
+        b"heard\n",
         b"GET / HTTP/1.1\r\n",
         b"end\n",
         b"probe\n",
@@ -75,7 +67,7 @@ def test_strangers_do_not_end_it() -> None:
 
 
 def test_an_order_under_another_key_is_not_answered() -> None:
-    listener = listen(seconds=20, peers=["other"])
+    listener = listen(seconds=20)
     with socket.create_connection(("127.0.0.1", listener["ports"][0]["port"])) as client:
         client.sendall(b"probe 2 " + b"0" * 64 + b"\n{}")
         client.shutdown(socket.SHUT_WR)

@@ -16,9 +16,7 @@ from tests.unit.waiting import until
 def listen(**addresses: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Listen at addresses of loopback, as hosts of these names; return the listeners and their keys."""
     found = {
-        name: run_module(
-            "wire_listen", address=address, interface="lo", peers=list(addresses), seconds=20
-        )
+        name: run_module("wire_listen", address=address, interface="lo", seconds=20)
         for name, address in addresses.items()
     }
     return (
