@@ -97,11 +97,9 @@ facts:
     default_route_interface: enP7s7
 """
 
-from collections.abc import Sequence
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _probe
+from ansible_collections.samewire.vllm.plugins.module_utils import _probe, _programs
 
 
 def main() -> None:
@@ -111,14 +109,7 @@ def main() -> None:
         supports_check_mode=True,
     )
 
-    def run(argv: Sequence[str]) -> tuple[int, str, str]:
-        program = module.get_bin_path(argv[0], opt_dirs=["/sbin", "/usr/sbin"])
-        if program is None:
-            return 127, "", f"{argv[0]} is not installed"
-        code, out, err = module.run_command([program, *argv[1:]])
-        return code, out, err
-
-    facts = _probe.gather(_probe.System(run, module.params["sys_root"]))
+    facts = _probe.gather(_probe.System(_programs.runner(module), module.params["sys_root"]))
     module.exit_json(changed=False, facts=facts)
 
 

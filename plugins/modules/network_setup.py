@@ -96,7 +96,6 @@ key:
 """
 
 import socket
-from collections.abc import Sequence
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -105,6 +104,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _network_change,
     _network_host,
     _network_setup,
+    _programs,
 )
 
 
@@ -131,13 +131,7 @@ def _change(module: AnsibleModule, bell: socket.socket) -> dict[str, Any]:
     given = module.params
     absent = given["state"] == "absent"
 
-    def run(argv: Sequence[str]) -> tuple[int, str, str]:
-        program = module.get_bin_path(argv[0], opt_dirs=["/sbin", "/usr/sbin"])
-        if program is None:
-            return 127, "", f"{argv[0]} is not installed"
-        code, out, err = module.run_command([program, *argv[1:]])
-        return code, out, err
-
+    run = _programs.runner(module)
     wanted, problems = _network_setup.parse(given["host"], [] if absent else given["links"])
     if problems:
         module.fail_json(msg="\n".join(problems))

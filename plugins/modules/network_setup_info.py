@@ -96,11 +96,10 @@ facts:
     problems: []
 """
 
-from collections.abc import Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _network_host
+from ansible_collections.samewire.vllm.plugins.module_utils import _network_host, _programs
 
 
 def main() -> None:
@@ -112,13 +111,7 @@ def main() -> None:
     # What programs say is compared with English words.
     module.run_command_environ_update = {"LC_ALL": "C"}
 
-    def run(argv: Sequence[str]) -> tuple[int, str, str]:
-        program = module.get_bin_path(argv[0], opt_dirs=["/sbin", "/usr/sbin"])
-        if program is None:
-            return 127, "", f"{argv[0]} is not installed"
-        code, out, err = module.run_command([program, *argv[1:]])
-        return code, out, err
-
+    run = _programs.runner(module)
     try:
         module.exit_json(changed=False, facts=_network_host.facts(run, module.params["interfaces"]))
     except _network_host.ChangeFailed as failed:

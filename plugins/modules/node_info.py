@@ -15,6 +15,8 @@ description:
   - Reads whether a Docker Engine answers, whether an image is present or can be pulled, which ports are
     taken and by whom, which paths exist, the size of C(/dev/shm), what RDMA needs, and the GPUs.
   - What cannot be read is an absent fact with a reason, never a failure. Nothing is changed.
+  - Also returns what M(samewire.vllm.interconnect_info) and M(samewire.vllm.weights_info) return, where it is
+    asked to, since one call takes much less time than three.
 attributes:
   check_mode:
     description: Can run in check mode; it never changes anything.
@@ -44,6 +46,30 @@ options:
     description: Directory that will hold the files of the cluster; the nearest existing parent is judged.
     type: path
     required: true
+  interconnect:
+    description: Whether to read the facts from which an interconnect is planned, too.
+    type: bool
+    default: false
+  weights:
+    description: The model to look for, too, as M(samewire.vllm.weights_info) does.
+    type: dict
+    suboptions:
+      path:
+        description: The folder of the model, or its only file.
+        type: path
+        required: true
+      revision:
+        description: Branch, tag or commit, where the path is the folder of a repository in the hub's cache.
+        type: str
+        default: ""
+      exclude:
+        description: Patterns of names, relative to the model, that are left out.
+        type: list
+        elements: str
+        default: []
+      hashes:
+        description: File that keeps hashes of whole files; it is read.
+        type: path
 """
 
 EXAMPLES = r"""
@@ -80,6 +106,14 @@ node:
     gpus:
       found: [{name: NVIDIA GB10, memory: 128520208384, capability: 12.1, shared: true}]
       reason: null
+facts:
+  description: The facts of the host, as M(samewire.vllm.interconnect_info) returns them.
+  returned: with O(interconnect)
+  type: dict
+weights:
+  description: What there is of the model, as M(samewire.vllm.weights_info) returns it.
+  returned: with O(weights)
+  type: dict
 """
 
 import getpass
@@ -96,6 +130,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _gpu,
     _kept,
     _parts,
+    _programs,
     _renewal,
     _sockets,
 )
@@ -269,6 +304,24 @@ def _admitted(cluster: str) -> list[str] | None:
         return None
 
 
+def _asked_for(module: AnsibleModule) -> dict[str, Any]:
+    """Return what other modules return by themselves; who does not ask need not load what reads it."""
+    found: dict[str, Any] = {}
+    if module.params["interconnect"]:
+        from ansible_collections.samewire.vllm.plugins.module_utils import (  # noqa: PLC0415
+            _probe,
+        )
+
+        found["facts"] = _probe.gather(_probe.System(_programs.runner(module)))
+    if module.params["weights"]:
+        from ansible_collections.samewire.vllm.plugins.module_utils import (  # noqa: PLC0415
+            _weights_files,
+        )
+
+        found["weights"], _unused = _weights_files.look(module.params["weights"])
+    return found
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -278,6 +331,16 @@ def main() -> None:
             "ports": {"type": "list", "elements": "int", "default": []},
             "paths": {"type": "list", "elements": "path", "default": []},
             "directory": {"type": "path", "required": True},
+            "interconnect": {"type": "bool", "default": False},
+            "weights": {
+                "type": "dict",
+                "options": {
+                    "path": {"type": "path", "required": True},
+                    "revision": {"type": "str", "default": ""},
+                    "exclude": {"type": "list", "elements": "str", "default": []},
+                    "hashes": {"type": "path"},
+                },
+            },
         },
         supports_check_mode=True,
     )
@@ -312,6 +375,7 @@ def main() -> None:
             "firewall": _admitted(cluster),
             "gpus": _gpus(module),
         },
+        **_asked_for(module),
     )
 
 

@@ -84,11 +84,15 @@ key:
 """
 
 import secrets
-from collections.abc import Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _background, _wire, _wire_listen
+from ansible_collections.samewire.vllm.plugins.module_utils import (
+    _background,
+    _programs,
+    _wire,
+    _wire_listen,
+)
 
 
 def main() -> None:
@@ -107,14 +111,7 @@ def main() -> None:
         supports_check_mode=True,
     )
 
-    def run(argv: Sequence[str], given: str) -> tuple[int, str, str]:
-        program = module.get_bin_path(argv[0], opt_dirs=["/sbin", "/usr/sbin"])
-        if program is None:
-            return 127, "", f"{argv[0]} is not installed"
-        code, out, err = module.run_command([program, *argv[1:]], data=given)
-        return code, out, err
-
-    given = module.params
+    given, run = module.params, _programs.runner(module)
     if given["end"]:
         _wire_listen.end(_wire.parse_listener(given["end"]))
         module.exit_json(changed=False)

@@ -130,3 +130,16 @@ def test_gpus_that_are_not_known_are_a_fact_with_a_reason(
         "found": None,
         "reason": "no driver",
     }
+
+
+def test_what_other_modules_read_comes_only_where_it_is_asked_for(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    asked = {"cluster": "c", "image": "i", "directory": str(tmp_path)}
+    assert {"facts", "weights"}.isdisjoint(run_module("node_info", **asked))
+    weights = {"path": str(tmp_path), "exclude": ["*.bin"]}
+    found = run_module("node_info", **asked, interconnect=True, weights=weights)
+    assert found["facts"] == run_module("interconnect_info")["facts"]
+    assert found["weights"] == {
+        **run_module("weights_info", **weights)["weights"],
+        "free": found["weights"]["free"],
+    }

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _weights_files
 from ansible_collections.samewire.vllm.plugins.module_utils._weights_hashes import Hashes
-from ansible_collections.samewire.vllm.plugins.modules import weights_info
 from tests.unit.modules import run_module
 
 
@@ -132,5 +132,5 @@ def test_a_folder_that_may_not_be_read(
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    found = weights_info.read(str(model), "", [], Hashes(), whole=False)
+    found = _weights_files.read(str(model), "", [], Hashes(), whole=False)
     assert found["reason"] == f"[Errno 13] Permission denied: '{model}'"
