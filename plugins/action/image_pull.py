@@ -5,8 +5,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.samewire.vllm.plugins.plugin_utils import _background_action
 
 
 class ActionModule(_background_action.BackgroundAction):
-    """Shows how far the pull is."""
+    """Shows how far the pull is; a host that was seen to have the image is not asked again."""
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the module's last result, or what it would be."""
+        seen = self._task.args.pop("seen", None)
+        if seen and self._task.args.get("pull", "not_present") == "not_present":
+            return {"changed": False, "image": seen, "unavailable": "", "problem": "", "over": True}
+        return super().run(tmp, task_vars)

@@ -250,11 +250,6 @@ class Engine:
                 return None
             raise
 
-    def local_image(self, reference: str) -> str | None:
-        """Return the id of an image that the engine has, or None."""
-        found = self.image(reference)
-        return None if found is None else str(found["Id"])
-
     def images(self) -> list[str]:
         """Return the ids of all images."""
         return [str(each["Id"]) for each in self.get("/images/json")]

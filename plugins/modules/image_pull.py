@@ -36,6 +36,11 @@ options:
     type: str
     choices: [required, optional, unused]
     default: required
+  seen:
+    description:
+      - The image, as M(samewire.vllm.node_info) has seen it on the host; it is not looked for again where it
+        need not be pulled.
+    type: dict
   stall_timeout:
     description: Seconds without progress after which the action gives up.
     type: int
@@ -110,7 +115,7 @@ def work(engine: _engine.Engine, name: str, say: Callable[[str], None]) -> str:
 
 def look(engine: _engine.Engine, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the host has and whether a pull is `wanted`."""
-    image = engine.image(given["name"]) or {}
+    image = given["seen"] or engine.image(given["name"]) or {}
     seen = {"image": image, "unavailable": "", "wanted": False, "over": True, "problem": ""}
     if given["registry"] == "unused" or (image and given["pull"] == "not_present"):
         return seen
@@ -140,6 +145,7 @@ def main() -> None:
                 "choices": ["required", "optional", "unused"],
                 "default": "required",
             },
+            "seen": {"type": "dict"},
             "stall_timeout": {"type": "int", "default": 900},
             "job": {"type": "path"},
             "seconds": {"type": "float", "default": 5.0},

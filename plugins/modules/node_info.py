@@ -92,12 +92,17 @@ node:
     user: root
     requests: true
     docker: {version: 20.10.24, reason: null}
-    image: {local: null, registry: "sha256:…", reason: null}
+    image:
+      # As docker image inspect prints it.
+      local: {Id: "sha256:…", RepoDigests: ["vllm/vllm-openai@sha256:…"]}
+      registry: null
+      reason: null
     foreign: {spark-pair-ray: null}
     kept: [spark-pair-vllm-before]
     containers:
       ray: {id: 4f0c…, status: running, runs: true, restarts: 0, image: "sha256:…", options: 9f86…}
     ports: {"6379": "redis-server (pid 812)"}
+    served: [8000]
     paths: {"/models/qwen": true}
     directory: {path: /root/.samewire, writable: true}
     shm: 67419271168
@@ -149,7 +154,7 @@ def _docker(engine: _engine.Engine) -> dict[str, Any]:
 def _image(engine: _engine.Engine, reference: str) -> dict[str, Any]:
     found: dict[str, Any] = {"local": None, "registry": None, "reason": None}
     try:
-        found["local"] = engine.local_image(reference)
+        found["local"] = engine.image(reference)
         if found["local"] is None:
             asked = _engine.Engine(timeout=_engine.REGISTRY_SECONDS)
             found["registry"] = asked.registry_digest(reference)
@@ -221,20 +226,20 @@ def _read(path: str) -> str:
         return ""
 
 
-def _taken(ports: list[int], own: Set[str]) -> dict[str, str]:
-    """Return who listens on the ports, by port, leaving out the cluster's own containers."""
-    taken = {}
+def _held(ports: list[int], own: Set[str]) -> tuple[dict[str, str], list[int]]:
+    """Return who else listens on the ports, by port, and those on which the cluster's own containers do."""
+    taken, served = {}, []
     for port, inode in sorted(_listeners(ports).items()):
         pid = _owner(inode)
         if pid is None:
             # A user who cannot see the holder cannot tell it from the cluster's own container.
             if not own:
                 taken[str(port)] = "a process that this user may not see"
-            continue
-        containers = set(re.findall(r"[0-9a-f]{64}", _read(f"/proc/{pid}/cgroup")))
-        if not containers & own:
+        elif set(re.findall(r"[0-9a-f]{64}", _read(f"/proc/{pid}/cgroup"))) & own:
+            served.append(port)
+        else:
             taken[str(port)] = f"{_read(f'/proc/{pid}/comm').strip()} (pid {pid})"
-    return taken
+    return taken, served
 
 
 def _writable(path: str) -> bool:
@@ -349,6 +354,7 @@ def main() -> None:
     cluster = module.params["cluster"]
     own = _own_containers(engine, cluster)
     named = _named(engine, cluster)
+    taken, served = _held(module.params["ports"], own.keys())
     module.exit_json(
         changed=False,
         node={
@@ -367,7 +373,8 @@ def main() -> None:
                 for part, state in named.items()
                 if _owner_cluster(state) == cluster
             },
-            "ports": _taken(module.params["ports"], own.keys()),
+            "ports": taken,
+            "served": served,
             "paths": {path: os.path.exists(path) for path in module.params["paths"]},
             "directory": {"path": directory, "writable": _writable(directory)},
             "shm": _shm(),

@@ -19,16 +19,20 @@ class Run:
     """Keeps what the action asked its module for, and what it showed."""
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, action: type[_background_action.BackgroundAction]
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        action: type[_background_action.BackgroundAction],
+        **arguments: Any,
     ) -> None:
         self.shown: list[str] = []
         self.asked: list[dict[str, Any]] = []
         self._patch = monkeypatch
         self._action = action
+        self._arguments = {"name": "n", **arguments}
 
     def __call__(self, *answers: dict[str, Any], check: bool = False) -> Any:
         action = self._action.__new__(self._action)
-        action._task = types.SimpleNamespace(check_mode=check, args={"name": "n"})
+        action._task = types.SimpleNamespace(check_mode=check, args=dict(self._arguments))
         coming = iter(answers)
 
         def execute(module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

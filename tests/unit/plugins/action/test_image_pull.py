@@ -18,3 +18,22 @@ def test_it_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [line.rpartition(" (")[0] for line in run.shown] == [
         "node1: pulling the image, layers 5/12"
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"seen": {"Id": "1d"}}, 0),
+        ({"seen": {"Id": "1d"}, "pull": "not_present"}, 0),
+        ({"seen": {"Id": "1d"}, "pull": "always"}, 1),
+        ({"seen": {}}, 1),
+        ({}, 1),
+    ],
+)
+def test_a_host_that_was_seen_to_have_the_image_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, object], asked: int
+) -> None:
+    run = Run(monkeypatch, image_pull.ActionModule, **given)
+    result = run({"image": {"Id": "2d"}, "over": True})
+    assert result["image"] == {"Id": "2d" if asked else "1d"}
+    assert len(run.asked) == asked

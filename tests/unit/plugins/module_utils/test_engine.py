@@ -88,8 +88,8 @@ def engine(tmp_path: pathlib.Path) -> Iterator[_engine.Engine]:
 
 def test_answers(engine: _engine.Engine) -> None:
     assert engine.version() == "20.10.24+dfsg1"
-    assert engine.local_image("there:1") == "sha256:aa"
-    assert engine.local_image("absent") is None
+    assert (engine.image("there:1") or {})["Id"] == "sha256:aa"
+    assert engine.image("absent") is None
     assert engine.registry_digest("there:1") == "sha256:bb"
     assert engine.container("none") is None
     assert (engine.container("own") or {})["State"] == {"Status": "running"}

@@ -69,6 +69,23 @@ def test_node_info_sees_a_directory_that_cannot_be_made(tmp_path: pathlib.Path) 
     assert found["node"]["directory"]["writable"] is False
 
 
+def test_a_port_is_somebody_elses_or_served_by_the_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = "4f" * 32
+    files = {
+        "/proc/7/cgroup": f"0::/docker/{own}\n",
+        "/proc/8/cgroup": "0::/system.slice\n",
+        "/proc/8/comm": "nginx\n",
+    }
+    monkeypatch.setattr(node_info, "_listeners", lambda _: {8000: 70, 6379: 80, 8265: 90})
+    monkeypatch.setattr(node_info, "_owner", {70: 7, 80: 8, 90: None}.get)
+    monkeypatch.setattr(node_info, "_read", lambda path: files.get(path, ""))
+    assert node_info._held([8000, 6379, 8265], {own}) == ({"6379": "nginx (pid 8)"}, [8000])
+    taken, served = node_info._held([8000, 6379, 8265], set())
+    assert (sorted(taken), served) == (["6379", "8000", "8265"], [])
+
+
 class Engine:
     """Answers as an engine with one container of each kind."""
 
