@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a container is the one that is wanted: a function of what it was made with.
 
-Docker changes no option of a container that is made, so a label that tells all options by a hash says whether
-they are still the wanted ones, as that of Docker Compose does (com.docker.compose.config-hash). The image is
-known by its id: its name may stand for another one by now.
+A label that tells all options by a hash says whether they are still the wanted ones, as that of Docker
+Compose does (com.docker.compose.config-hash). Of what is set here `docker update` can change the restart
+policy alone, so that is looked at. The image is known by its id: its name may stand for another one by now.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def seen(state: Mapping[str, Any]) -> dict[str, Any]:
         "runs": bool(state["State"]["Running"]),
         "restarts": int(state["RestartCount"]),
         "image": str(state["Image"]),
+        "restart_policy": str(state["HostConfig"]["RestartPolicy"]["Name"]),
         "options": (state["Config"].get("Labels") or {}).get(LABEL),
     }
 
@@ -45,7 +46,8 @@ def change(
     """
     told = json.dumps([options, inputs], sort_keys=True)
     label = hashlib.sha256(told.encode()).hexdigest()
-    if not found or found["options"] != label or found["image"] != image:
+    wanted = {"options": label, "image": image, "restart_policy": options["restart_policy"]}
+    if any(found.get(name) != value for name, value in wanted.items()):
         action = CREATE
     else:
         action = NONE if found["runs"] else START

@@ -100,7 +100,7 @@ node:
     foreign: {spark-pair-ray: null}
     kept: [spark-pair-vllm-before]
     containers:
-      ray: {id: 4f0c…, status: running, runs: true, restarts: 0, image: "sha256:…", options: 9f86…}
+      ray: {id: 4f0c…, status: running, runs: true, restarts: 0, image: "sha256:…", options: 9f86…, …}
     ports: {"6379": "redis-server (pid 812)"}
     served: [8000]
     paths: {"/models/qwen": true}

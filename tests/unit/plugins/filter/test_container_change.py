@@ -20,6 +20,7 @@ def test_what_a_template_gives_counts_and_not_the_template(tmp_path: pathlib.Pat
             "env": {"A": "{{ word }}"},
             "volumes": ["/{{ word }}", ["{{ word }}"]],
             "labels": {},
+            "restart_policy": "no",
         },
     }
     given = tmp_path / "variables.json"
@@ -35,6 +36,11 @@ def test_what_a_template_gives_counts_and_not_the_template(tmp_path: pathlib.Pat
         text=True,
         check=True,
     )
-    options = {"labels": {}, "volumes": ["/one", ["one"]], "env": {"A": "one"}}
+    options = {
+        "restart_policy": "no",
+        "labels": {},
+        "volumes": ["/one", ["one"]],
+        "env": {"A": "one"},
+    }
     expected = container_change({}, options, image="x", inputs=["one"])
     assert expected["options"]["labels"]["samewire.options"] in done.stdout

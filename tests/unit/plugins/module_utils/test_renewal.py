@@ -14,6 +14,7 @@ OPTIONS = {
     "command": ["ray", "start"],
     "env": {"A": "1", "B": "2"},
     "labels": {"samewire.node": "spark0"},
+    "restart_policy": "unless-stopped",
 }
 LABELS = _renewal.change({}, OPTIONS, "sha256:1d", ["run.sh"])["options"]["labels"]
 STATE = {
@@ -22,6 +23,7 @@ STATE = {
     "RestartCount": 2,
     "State": {"Status": "restarting", "Running": True},
     "Config": {"Labels": LABELS},
+    "HostConfig": {"RestartPolicy": {"Name": "unless-stopped"}},
 }
 
 
@@ -37,6 +39,7 @@ def test_what_counts_of_a_container() -> None:
         "runs": True,
         "restarts": 2,
         "image": "sha256:1d",
+        "restart_policy": "unless-stopped",
         "options": LABELS["samewire.options"],
     }
 
@@ -74,6 +77,11 @@ def test_another_image_and_another_input_make_another_container(other: dict[str,
 )
 def test_any_other_option_makes_another_container(other: dict[str, Any]) -> None:
     assert action(_renewal.seen(STATE), {**OPTIONS, **other}) == "create"
+
+
+def test_a_restart_policy_that_was_changed_by_hand_makes_another_container() -> None:
+    changed = {**STATE, "HostConfig": {"RestartPolicy": {"Name": "no"}}}
+    assert action(_renewal.seen(changed)) == "create"
 
 
 def test_the_order_of_names_is_no_difference() -> None:
