@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
+
+# What ssh itself ends with; a program on the host ends with less.
+_SSH_FAILED = 255
 # ssh asks nothing, and says by itself when a host is gone.
 _OPTIONS = {
     "BatchMode": "yes",
@@ -23,6 +28,10 @@ _YES = {"1", "on", "t", "true", "y", "yes"}
 
 class ConnectionProblem(ValueError):
     """Variables by which a host cannot be reached; the message is one sentence."""
+
+
+class Unreached(RuntimeError):
+    """A host to which no command gets; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,36 @@ class Connection:
         command = [*self.become, "sh", "-c", script]
         # The shell of the other end takes one text, and may be any.
         return [*self.ssh, shlex.join(command)] if self.ssh else command
+
+    def run(self, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run a script of sh on the host; folder: where ssh is started, as relative paths begin there.
+
+        Raises:
+            Unreached: ssh is not installed, or does not get there.
+        """
+        try:
+            done = subprocess.run(
+                self.argv(script),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except OSError as error:
+            reason = f"{error.filename} cannot be started ({error.strerror})"
+            raise Unreached(f"{self.host}: {reason}; install it on this machine") from error
+        if problem := self.unreached(done.returncode, done.stderr or done.stdout):
+            raise Unreached(problem)
+        return done
+
+    def unreached(self, code: int, said: str) -> str:
+        """Return why the host cannot be reached, from how ssh ended; empty where it got there."""
+        if not self.ssh or code != _SSH_FAILED:
+            return ""
+        reason = (said.strip().splitlines() or ["it said nothing"])[-1].strip()
+        return str(_preflight.unreachable_problem(self.host, self.where, reason))
 
 
 def connection(host: str, variables: Mapping[str, Any]) -> Connection:

@@ -18,12 +18,9 @@ from queue import Queue
 from types import TracebackType
 from typing import IO, cast
 
-from ansible_collections.samewire.vllm.plugins.module_utils import _preflight
 from samewire import logs
-from samewire.connection import Connection
+from samewire.connection import Connection, Unreached
 
-# What ssh itself ends with; a program on the host ends with less.
-SSH_FAILED = 255
 AGAIN_S = 3.0
 ENDING_S = 2.0
 
@@ -45,20 +42,11 @@ def containers(
 
     def names(connection: Connection) -> list[str] | str:
         try:
-            done = subprocess.run(
-                connection.argv(script),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
-        except OSError as error:
-            reason = f"{error.filename} cannot be started ({error.strerror})"
-            return f"{connection.host}: {reason}; install it on this machine"
+            done = connection.run(script, folder)
+        except Unreached as problem:
+            return str(problem)
         if done.returncode:
-            return problem(connection, done.returncode, done.stderr or done.stdout)
+            return unread(connection, done.returncode, done.stderr or done.stdout)
         return logs.listed(done.stdout)
 
     with ThreadPoolExecutor(max_workers=16) as pool:
@@ -66,12 +54,10 @@ def containers(
         return dict(zip(hosts, pool.map(names, connections), strict=True))
 
 
-def problem(connection: Connection, code: int, said: str) -> str:
+def unread(connection: Connection, code: int, said: str) -> str:
     """Return the sentence for a program that ended with a code other than 0."""
     reason = (said.strip().splitlines() or ["it said nothing"])[-1].strip()
-    if code == SSH_FAILED and connection.ssh:
-        return _preflight.unreachable_problem(connection.host, connection.where, reason)
-    return (
+    return connection.unreached(code, said) or (
         f"{connection.host}: its containers cannot be read, expected that Docker answers there, got: "
         f"{reason.rstrip('.')}; let its user use Docker, or set ansible_become: true in the inventory"
     )
@@ -156,7 +142,7 @@ class Source:
         if code == 0:
             return ""
         self._said.seek(0)
-        return problem(
+        return unread(
             self.connection, code, self._said.read().decode(errors="replace") or self._stray
         )
 

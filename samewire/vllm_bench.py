@@ -7,13 +7,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samewire.connection import Connection
+from samewire.connection import Connection, Unreached
 
 # The program of the benchmark says so where what it needs was left out of the image.
 LACKING = ("No module named", "invalid choice: 'bench'", "vllm[bench]", "ImportError")
@@ -65,17 +64,12 @@ def run(head: Connection, cluster: str, given: Sequence[str], folder: Path) -> t
     """Return its report and its result; folder: where ssh is started.
 
     Raises:
-        BenchmarkProblem: It ended with an error.
+        BenchmarkProblem: It ended with an error, or the head cannot be reached.
     """
-    done = subprocess.run(
-        head.argv(script(cluster, given)),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    try:
+        done = head.run(script(cluster, given), folder)
+    except Unreached as problem:
+        raise BenchmarkProblem(str(problem)) from problem
     if done.returncode:
         raise BenchmarkProblem(_problem(head.host, cluster, done.stderr))
     return report(done.stderr), json.loads(done.stdout)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -90,6 +91,27 @@ def test_it_does_not_end_well(
     assert str(told.value) == (
         f"spark0: vLLM's benchmark does not end well: expected its report, got: {got}; {cure}."
     )
+
+
+@pytest.mark.parametrize(
+    ("ssh", "sentence"),
+    [
+        (
+            "sh -c 'echo ssh: connect to host 10.1.0.1 port 22: No route to host >&2; exit 255'",
+            "spark0: cannot be reached over SSH at root@10.1.0.1 (ssh: connect to host 10.1.0.1 port 22: No "
+            "route to host); check ansible_host, ansible_user and the key with: ssh root@10.1.0.1",
+        ),
+        (
+            "/nowhere/ssh",
+            "spark0: /nowhere/ssh cannot be started (No such file or directory); install it on this machine",
+        ),
+    ],
+)
+def test_a_head_that_ssh_does_not_reach(tmp_path: Path, ssh: str, sentence: str) -> None:
+    head = Connection("spark0", "root@10.1.0.1", ssh=tuple(shlex.split(ssh)))
+    with pytest.raises(vllm_bench.BenchmarkProblem) as told:
+        vllm_bench.run(head, "lab", [], tmp_path)
+    assert str(told.value) == sentence
 
 
 @pytest.mark.parametrize(
