@@ -13,6 +13,8 @@ import yaml
 
 from samewire import locate
 from samewire.exit_codes import ExitCode
+from samewire.survey import Survey
+from samewire.view import make_console, show_findings
 
 InventoryOption = Annotated[
     str,
@@ -103,6 +105,13 @@ def _bad(sentence: str) -> typer.BadParameter:
 def has_terminal() -> bool:
     """Tell whether there is a person to ask."""
     return sys.stdin.isatty()
+
+
+def without_answer(asked: Survey) -> NoReturn:
+    """End the command of a run that gave no answer, with what went wrong and the exit status of the run."""
+    if asked.ended.exit_code is not ExitCode.INTERRUPTED:
+        show_findings(make_console(stderr=True), asked.ended.progress, asked.log)
+    raise typer.Exit(asked.ended.exit_code or ExitCode.FAILED)
 
 
 def refuse(reason: object) -> NoReturn:

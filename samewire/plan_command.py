@@ -13,10 +13,10 @@ import typer
 from samewire import facts, locate, page
 from samewire.exit_codes import HELP, ExitCode
 from samewire.inventory import InventoryError
-from samewire.options import RawOption
+from samewire.options import RawOption, without_answer
 from samewire.plan import table
 from samewire.survey import Survey, survey
-from samewire.view import make_console, show_findings, watching
+from samewire.view import make_console, watching
 
 PLAN_PLAYBOOK = "samewire.vllm.plan"
 FACTS_PLAYBOOK = "samewire.vllm.facts"
@@ -97,9 +97,7 @@ def _asked(
         typer.echo(str(error), err=True)
         raise typer.Exit(ExitCode.REFUSED) from None
     if asked.document is None:
-        if asked.ended.exit_code is not ExitCode.INTERRUPTED:
-            show_findings(make_console(stderr=True), asked.ended.progress, asked.log)
-        raise typer.Exit(asked.ended.exit_code or ExitCode.FAILED)
+        without_answer(asked)
     return asked.document, facts.parse(
         asked.document, f"What the hosts of {asked.cluster} say", asked.cluster
     )

@@ -25,9 +25,10 @@ from samewire.options import (
     located,
     refuse,
     variables,
+    without_answer,
 )
 from samewire.survey import survey
-from samewire.view import is_lively, make_console, show_findings, watching
+from samewire.view import is_lively, make_console, watching
 
 PLAYBOOK = "samewire.vllm.status"
 
@@ -62,9 +63,7 @@ def status(
         refuse(error)
     found: Mapping[str, Any] | None = asked.ended.progress.artifacts.get(STATUS_ARTIFACT)
     if found is None:
-        if asked.ended.exit_code is not ExitCode.INTERRUPTED:
-            show_findings(quiet, asked.ended.progress, asked.log)
-        raise typer.Exit(asked.ended.exit_code or ExitCode.FAILED)
+        without_answer(asked)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:

@@ -21,9 +21,10 @@ from samewire.options import (
     located,
     refuse,
     variables,
+    without_answer,
 )
 from samewire.survey import survey
-from samewire.view import make_console, show_findings, watching
+from samewire.view import make_console, watching
 
 PLAYBOOK = "samewire.vllm.verify_wire"
 ARTIFACT = "samewire_wire"
@@ -60,9 +61,7 @@ def verify(
         refuse(error)
     found: Mapping[str, Any] | None = asked.ended.progress.artifacts.get(ARTIFACT)
     if found is None:
-        if asked.ended.exit_code is not ExitCode.INTERRUPTED:
-            show_findings(make_console(stderr=True), asked.ended.progress, asked.log)
-        raise typer.Exit(asked.ended.exit_code or ExitCode.FAILED)
+        without_answer(asked)
     if as_json:
         typer.echo(json.dumps(_document(asked.cluster, found), indent=2))
     else:
