@@ -232,8 +232,11 @@ def _gids(system: System, root: tuple[str, ...]) -> Iterator[list[Any]]:
                 yield [int(index), kind.rpartition("/")[2], _gid(address)]
 
 
-def _gid(text: str) -> str:
-    address = ipaddress.IPv6Address(text)
+def _gid(text: str) -> str | None:
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        return None
     # Python spells mapped addresses in two ways, by version.
     return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else str(address)
 

@@ -206,3 +206,11 @@ def test_port_without_gids_finds_its_interface_by_the_number_of_the_port(tmp_pat
     host = gathered(_probe.System(ip([], [], "-6"), str(tmp_path)))
 
     assert [(port.port, port.netdev) for port in host.rdma or ()] == [(1, "ib0"), (2, "ib1")]
+
+
+def test_a_gid_that_cannot_be_read_is_stated_without_an_address(tmp_path: Path) -> None:
+    root = sysfs.build(tmp_path)
+    gid = next(root.glob("**/gids/10"))
+    gid.write_text("not an address\n", encoding="ascii")
+    facts = _probe.gather(_probe.System(ip(LINKS, ROUTES), str(root)))
+    assert [10, "RoCE v2", None] in facts["rdma"][0]["gids"]
