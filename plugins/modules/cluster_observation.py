@@ -115,6 +115,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _engine,
     _local_api,
     _observation,
+    _socket_tables,
     _sockets,
 )
 
@@ -125,19 +126,13 @@ _LIST = ["/bin/sh", "/samewire/run.sh", "python", "/samewire/cluster_nodes.py", 
 
 def connections(state: str, excluded: set[int]) -> list[dict[str, Any]]:
     """Return the connections of this host in a state, but those within the host and of some ports."""
-    found = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table, encoding="ascii") as file:
-                sockets = _sockets.parse(file)
-        except OSError:
-            continue
-        for entry in sockets:
-            ends = (entry.local, entry.local_port, entry.remote, entry.remote_port)
-            if entry.state != state or {ends[1], ends[3]} & excluded:
-                continue
-            if not ipaddress.ip_address(entry.remote).is_loopback:
-                found.add(ends)
+    found = {
+        (each.local, each.local_port, each.remote, each.remote_port)
+        for each in _socket_tables.sockets()
+        if each.state == state
+        and not {each.local_port, each.remote_port} & excluded
+        and not ipaddress.ip_address(each.remote).is_loopback
+    }
     names = ("local", "local_port", "remote", "remote_port")
     return [dict(zip(names, ends)) for ends in sorted(found)]
 

@@ -82,6 +82,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _local_api,
     _parts,
     _server_state,
+    _socket_tables,
     _sockets,
     _startup,
 )
@@ -191,21 +192,15 @@ def _members(port: int) -> list[str] | None:
     """Return the addresses from which a connection to the GCS of this host stands, or to its part of vLLM.
 
     A raylet keeps one as long as it lives, as ranks.py does, and to look at the kernel's table takes no time;
-    Ray's own answer takes a driver, seconds to start.
+    Ray's own answer takes a Python that imports it.
     """
-    found: set[str] = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table, encoding="ascii") as file:
-                sockets = _sockets.parse(file)
-        except OSError:
-            continue
-        found.update(
+    return sorted(
+        {
             each.remote
-            for each in sockets
+            for each in _socket_tables.sockets()
             if each.state == _sockets.ESTABLISHED and each.local_port == port
-        )
-    return sorted(found)
+        }
+    )
 
 
 def _key(directory: str) -> str | None:

@@ -137,6 +137,7 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _parts,
     _programs,
     _renewal,
+    _socket_tables,
     _sockets,
 )
 
@@ -189,17 +190,11 @@ def _own_containers(engine: _engine.Engine, cluster: str) -> dict[str, str]:
 
 def _listeners(ports: list[int]) -> dict[int, int]:
     """Return the inode of the listening socket, by port."""
-    found = {}
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table, encoding="ascii") as file:
-                sockets = _sockets.parse(file)
-        except OSError:
-            continue
-        for entry in sockets:
-            if entry.state == _sockets.LISTEN and entry.local_port in ports:
-                found[entry.local_port] = entry.inode
-    return found
+    return {
+        each.local_port: each.inode
+        for each in _socket_tables.sockets()
+        if each.state == _sockets.LISTEN and each.local_port in ports
+    }
 
 
 def _processes() -> Iterator[int]:

@@ -20,12 +20,13 @@ PLUGINS = ROOT / "plugins"
 OWN_MODULE_UTILS = "ansible_collections.samewire.vllm.plugins.module_utils"
 # What reaches beyond the process: _probe.py reads the host, _engine.py talks with its Docker Engine,
 # _local_api.py with its server, _wire_*.py with other hosts; _secret_file.py writes a file,
-# _background.py makes a process, _network_host.py sets addresses, _weights_files.py reads a model.
+# _background.py makes a process, _network_host.py sets addresses, _weights_files.py reads a model,
+# _socket_tables.py the kernel's sockets.
 TOUCHING = frozenset(
     f"_{name}.py"
     for name in (
         *("background", "engine", "local_api", "network_host", "probe", "secret_file"),
-        "weights_files",
+        *("socket_tables", "weights_files"),
         *("wire_ask", "wire_listen", "wire_probe", "wire_talk"),
     )
 )
