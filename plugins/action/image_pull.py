@@ -17,7 +17,7 @@ class ActionModule(_background_action.BackgroundAction):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Return the module's last result, or what it would be."""
-        seen = self._task.args.pop("seen", None)
+        seen = self._task.args.get("seen")
         if seen and self._task.args.get("pull", "not_present") == "not_present":
             return {"changed": False, "image": seen, "unavailable": "", "problem": "", "over": True}
         return super().run(tmp, task_vars)

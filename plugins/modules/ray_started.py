@@ -184,10 +184,11 @@ def main() -> None:
             if started and answers(address, port):
                 module.exit_json(changed=False)
             waited = time.monotonic() - begun
-            if started:
-                problem = silent(name, f"{address}:{port}", waited, timeout)
-            else:
-                problem = problem or overdue(name, lines, waited, timeout, patience)
+            problem = problem or (
+                silent(name, f"{address}:{port}", waited, timeout)
+                if started
+                else overdue(name, lines, waited, timeout, patience)
+            )
             if problem:
                 break
             time.sleep(_PAUSE)

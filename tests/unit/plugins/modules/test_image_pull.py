@@ -99,3 +99,8 @@ def test_no_engine(tmp_path: Path) -> None:
     assert pull(nowhere)["problem"] == (
         f"Docker does not answer ({tmp_path}/none.sock does not exist)"
     )
+
+
+def test_an_image_that_was_seen_is_not_looked_for_again(engine: FakeEngine) -> None:
+    engine.digests = {NAME: "sha256:old"}
+    assert pull(engine, pull="always", seen=OLD) == {**NOTHING_TO_DO, "image": OLD}
