@@ -20,11 +20,11 @@ options:
     type: dict
     required: true
   listeners:
-    description: What M(samewire.vllm.wire_listen) returned as C(listener), by name of the host.
+    description: What M(samewire.vllm.wire_proof) returned as C(listener), by name of the host.
     type: dict
     required: true
   probes:
-    description: What M(samewire.vllm.wire_probe) returned as C(probe), by name of the host.
+    description: What M(samewire.vllm.wire_proof) returned in C(probes), by name of the host.
     type: dict
     required: true
 """

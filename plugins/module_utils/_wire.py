@@ -105,7 +105,7 @@ class Probe:
 
 
 def parse_listener(plain: Mapping[str, Any]) -> Listener:
-    """Return the listener that `wire_listen` reported."""
+    """Return the listener that `wire_proof` reported."""
     return Listener(
         address=plain["address"],
         interface=plain["interface"],
@@ -135,7 +135,7 @@ def render_listener(listener: Listener) -> dict[str, Any]:
 
 
 def parse_probe(plain: Mapping[str, Any]) -> Probe:
-    """Return the probe that `wire_probe` reported."""
+    """Return the probe that `wire_proof` reported."""
     return Probe(
         crossings=tuple(
             Crossing(

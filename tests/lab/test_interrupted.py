@@ -88,7 +88,7 @@ def test_the_controller_dies(phase: str, rows: Rows) -> None:
         assert listed == names
     # What listened for the proof of the wire ends by itself, at the latest after a minute.
     wait_for(
-        lambda: all(on(host).run("pgrep -f wire_listen").returncode == 1 for host in HOSTS),
+        lambda: all(on(host).run("pgrep -f wire_proof").returncode == 1 for host in HOSTS),
         90,
         "something of the proof of the wire is left",
     )

@@ -34,9 +34,10 @@ def prove(
     hosts = segment.hosts
     head = next(iter(hosts))
     listening = segment.everywhere(
-        "wire_listen",
+        "wire_proof",
         **{
             name: {
+                "step": "listen",
                 "address": address,
                 "interface": INTERFACE,
                 "ports": [RAY_PORT] if name == head else [],
@@ -56,7 +57,8 @@ def prove(
         probes |= ask(segment, name, listeners, {name: keys[name]})
     verdict = wire_verdict({"network": {"cidr": network}}, listeners, probes)
     if verdict["problems"] or missing:
-        segment.everywhere("wire_listen", **{name: {"end": listeners[name]} for name in hosts})
+        ends = {name: {"step": "end", "listeners": {name: listeners[name]}} for name in hosts}
+        segment.everywhere("wire_proof", **ends)
     # The namespaces of one machine have one clock.
     offsets = [seconds for each in verdict["clock_offsets"].values() for seconds in each.values()]
     assert all(abs(seconds) < 0.5 for seconds in offsets)
@@ -69,7 +71,9 @@ def prove(
 def ask(
     segment: Segment, name: str, listeners: dict[str, Any], keys: dict[str, str]
 ) -> dict[str, Any]:
-    found = segment.module(name, "wire_probe", host=name, listeners=listeners, keys=keys)
+    found = segment.module(
+        name, "wire_proof", step="ask", host=name, listeners=listeners, keys=keys
+    )
     return dict(found["probes"])
 
 
