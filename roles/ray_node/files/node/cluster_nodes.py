@@ -67,79 +67,85 @@ def differences(expected, nodes):
 # When as many nodes as planned have joined, but others, nobody else is to come. Ray forgets a node that
 # left within some seconds.
 _SETTLED = 15
+_PAUSE = 0.2
 
 
 class Unplanned(Exception):
-    """Ray does not answer, or its nodes are not the planned ones; the message is one sentence."""
+    """The nodes of Ray are not the planned ones; the message is one sentence."""
 
 
-def no_head(seconds, error):
-    """Return that no head answered for so long; error: how Ray puts it."""
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return Unplanned(
-        f"no Ray head answers at {os.environ['RAY_ADDRESS']} after {seconds:.0f} s ({reason}); look at "
-        "the log of the Ray container on the head"
-    )
+class NoHead(Unplanned):
+    """No Ray head answers."""
 
-
-def connect(timeout):
-    """Connect to the cluster of RAY_ADDRESS as a driver, waiting for the head at most so long."""
-    import ray
-
-    deadline = time.monotonic() + timeout if timeout else math.inf
-    while True:
-        try:
-            ray.init(
-                address=os.environ["RAY_ADDRESS"],
-                log_to_driver=False,
-                logging_level="ERROR",
-                configure_logging=False,
-            )
-        except (ConnectionError, RuntimeError, ValueError, KeyError) as error:
-            # Ray's own words for a head that is not there yet differ by release.
-            if time.monotonic() > deadline:
-                raise no_head(timeout, error) from error
-            time.sleep(1)
-        else:
-            return
+    def __init__(self, begun, error):
+        """Say since when none answers, and how the system or Ray puts it."""
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        super().__init__(
+            f"no Ray head answers at {os.environ['RAY_ADDRESS']} after {time.monotonic() - begun:.0f} s "
+            f"({reason}); look at the log of the Ray container on the head"
+        )
 
 
 def wait(expected, timeout):
     """Return when the nodes that are alive are the expected ones; raise Unplanned after the timeout."""
-    import ray
-
     begun = changed = time.monotonic()
     deadline = begun + timeout if timeout else math.inf
     said = None
-    connect(timeout)
+    while True:
+        try:
+            found = nodes(begun)
+        except NoHead:
+            if time.monotonic() > deadline:
+                raise
+            found, missing = [], [f"no Ray head answers at {os.environ['RAY_ADDRESS']}"]
+        else:
+            missing = differences(expected, found)
+        if not missing:
+            return
+        now = time.monotonic()
+        others = timeout and len(alive(found)) >= len(expected)
+        if now > deadline or (others and said == missing and now > changed + _SETTLED):
+            raise Unplanned(
+                f"the nodes of Ray are not the planned ones after {now - begun:.0f} s: "
+                f"{'; '.join(missing)}; look at the logs of the Ray containers"
+            )
+        if missing != said:
+            said, changed = missing, now
+            print(f"samewire: waiting for the planned nodes: {'; '.join(missing)}", flush=True)
+        time.sleep(_PAUSE)
+
+
+def nodes(begun):
+    """Return of `ray.nodes()` what is read here; begun: since when the head is asked.
+
+    Raises:
+        NoHead: It does not answer.
+    """
+    address, _unused, port = os.environ["RAY_ADDRESS"].rpartition(":")
     try:
-        while missing := differences(expected, ray.nodes()):
-            now = time.monotonic()
-            others = timeout and len(alive(ray.nodes())) >= len(expected)
-            if now > deadline or (others and said == missing and now > changed + _SETTLED):
-                raise Unplanned(
-                    f"the nodes of Ray are not the planned ones after {now - begun:.0f} s: "
-                    f"{'; '.join(missing)}; look at the logs of the Ray containers"
-                )
-            if missing != said:
-                said, changed = missing, now
-                print(f"samewire: waiting for the planned nodes: {'; '.join(missing)}", flush=True)
-            time.sleep(1)
-    finally:
-        ray.shutdown()
+        # Ray's own client takes 15 s to say that nobody listens, and seldom looks whether somebody does.
+        socket.create_connection((address.strip("[]"), int(port)), timeout=5).close()
+    except OSError as error:
+        raise NoHead(begun, error) from error
+    # Ray reads it when it is imported; its own 30 s are for a head that is still to come.
+    os.environ.setdefault("RAY_py_gcs_connect_timeout_s", "5")
+    try:
+        return asked(begun)
+    # What is private to Ray may go with any release.
+    except (ImportError, AttributeError, TypeError):
+        return told(begun)
 
 
-def asked():
-    """Return of `ray.nodes()` what is read here, from the head itself: a driver takes a second to start."""
+def asked(begun):
+    """Return the nodes from the head itself: a driver takes a second to start."""
     import ray
     from ray._raylet import GcsClient
     from ray.core.generated.gcs_pb2 import GcsNodeInfo
 
-    begun = time.monotonic()
     try:
         found = GcsClient(address=os.environ["RAY_ADDRESS"]).get_all_node_info(timeout=10)
     except ray.exceptions.RayError as error:
-        raise no_head(time.monotonic() - begun, error) from error
+        raise NoHead(begun, error) from error
     return [
         {
             "NodeManagerAddress": node.node_manager_address,
@@ -150,11 +156,20 @@ def asked():
     ]
 
 
-def told():
+def told(begun):
     """Return what `ray.nodes()` tells a driver."""
     import ray
 
-    connect(timeout=10)
+    try:
+        ray.init(
+            address=os.environ["RAY_ADDRESS"],
+            log_to_driver=False,
+            logging_level="ERROR",
+            configure_logging=False,
+        )
+    except (ConnectionError, RuntimeError, ValueError, KeyError) as error:
+        # Ray's own words for a head that is not there differ by release.
+        raise NoHead(begun, error) from error
     try:
         return ray.nodes()
     finally:
@@ -163,16 +178,10 @@ def told():
 
 def listing():
     """Return the registered nodes and the versions that they run."""
-    # Ray reads it when it is imported; its own 30 s are for a head that is still to come.
-    os.environ.setdefault("RAY_py_gcs_connect_timeout_s", "5")
+    found = nodes(time.monotonic())
     import ray
 
-    try:
-        nodes = asked()
-    # What is private to Ray may go with any release.
-    except (ImportError, AttributeError, TypeError):
-        nodes = told()
-    return {"nodes": alive(nodes), "ray": ray.__version__, "python": platform.python_version()}
+    return {"nodes": alive(found), "ray": ray.__version__, "python": platform.python_version()}
 
 
 def main():
