@@ -15,7 +15,7 @@ description:
   - Follows the log of the container and asks C(/health) until it answers 200, showing each phase.
   - Fails as soon as the container exits, as the log holds the message of a known fault, or as nothing moves
     any more; then it says so, with the place at which each rank stands.
-  - An action of the same name on the controller repeats the module, which looks at the host once.
+  - An action of the same name on the controller repeats the module, which looks for some seconds.
 attributes:
   check_mode:
     description: Waits for nothing in check mode, since nothing was started.
@@ -48,13 +48,13 @@ options:
     type: bool
     default: false
   known:
-    description: Progress that the caller knows; the module returns as soon as there is other.
+    description: Progress that the caller knows.
     type: str
     default: ""
   seconds:
-    description: How long the module waits for other progress than O(known).
+    description: How long the module looks, where the start is not over before.
     type: float
-    default: 5
+    default: 10
 """
 
 EXAMPLES = r"""
@@ -77,6 +77,12 @@ progress:
   description: How far the start is, as C(loading weights 12/39).
   returned: always
   type: str
+passed:
+  description: The progress that came after O(known), C(ago) so many seconds before the module returned.
+  returned: always
+  type: list
+  elements: dict
+  sample: [{progress: starting the engine, ago: 2.5}]
 standing:
   description: Where each rank stands.
   returned: always
@@ -102,6 +108,7 @@ log:
 """
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -198,6 +205,24 @@ def _result(
     }
 
 
+def watch(once: Callable[[], dict[str, Any]], known: str, seconds: float) -> dict[str, Any]:
+    """Return the last look of so many seconds, or that which ends the wait, and what came before it.
+
+    once: looks; known: progress that is not told again.
+    """
+    end = time.monotonic() + seconds
+    came: dict[str, float] = {}
+    while True:
+        seen = once()
+        now = time.monotonic()
+        if seen["progress"] != known:
+            came.setdefault(seen["progress"], now)
+        if seen["ready"] or seen["problem"] or now > end:
+            passed = [{"progress": text, "ago": round(now - at, 1)} for text, at in came.items()]
+            return {**seen, "passed": passed}
+        time.sleep(_PAUSE)
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -209,28 +234,22 @@ def main() -> None:
             "restarts": {"type": "int", "default": 0},
             "guarded": {"type": "bool", "default": False},
             "known": {"type": "str", "default": ""},
-            "seconds": {"type": "float", "default": 5.0},
+            "seconds": {"type": "float", "default": 10.0},
         },
         supports_check_mode=True,
     )
-    engine = _engine.Engine()
-    end = time.monotonic() + module.params["seconds"]
-    try:
-        while True:
-            seen = look(
-                engine,
-                module.params["container"],
-                module.params["url"].rstrip("/"),
-                module.params["restarts"],
-                guarded=module.params["guarded"],
+    given, engine = module.params, _engine.Engine()
+    url = given["url"].rstrip("/")
+
+    def once() -> dict[str, Any]:
+        try:
+            return look(
+                engine, given["container"], url, given["restarts"], guarded=given["guarded"]
             )
-            news = seen["ready"] or seen["problem"] or seen["progress"] != module.params["known"]
-            if news or time.monotonic() > end:
-                break
-            time.sleep(_PAUSE)
-    except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
-        seen = _result(_startup.Progress(), problem=f"Docker does not answer ({error})")
-    module.exit_json(changed=False, **seen)
+        except (_engine.EngineUnavailable, _engine.EngineRefused) as error:
+            return _result(_startup.Progress(), problem=f"Docker does not answer ({error})")
+
+    module.exit_json(changed=False, **watch(once, given["known"], given["seconds"]))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ class Run:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.shown: list[str] = []
-        self.known: list[str] = []
+        self.asked: list[tuple[str, int]] = []
         self._patch = monkeypatch
 
     def __call__(self, *looks: dict[str, Any], check: bool = False, **arguments: Any) -> Any:
@@ -43,8 +43,11 @@ class Run:
         clock = self._clock()
 
         def execute(module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-            self.known.append(module_args["known"])
-            return {**LOOK, **next(coming)}
+            self.asked.append((module_args["known"], module_args["seconds"]))
+            seen = {**LOOK, **next(coming)}
+            news = seen["progress"] != module_args["known"]
+            passed = [{"progress": seen["progress"], "ago": 0}] if news else []
+            return {"passed": passed, **seen}
 
         self._patch.setattr(action, "_execute_module", execute, raising=False)
         self._patch.setattr(ActionBase, "run", lambda *_: {})
@@ -74,9 +77,19 @@ def test_each_phase_is_shown_once(run: Run) -> None:
         "node0: loading weights 1/2 (30 s)",
         "node0: ready (40 s)",
     ]
-    assert run.known == ["", "connecting to Ray", "connecting to Ray", "loading weights 1/2"]
+    known = ["", "connecting to Ray", "connecting to Ray", "loading weights 1/2"]
+    assert run.asked == list(zip(known, [3, 10, 10, 10], strict=True))
     assert (result["ready"], result["seconds"]) == (True, 40.0)
     assert "failed" not in result
+
+
+def test_what_passed_during_a_look_is_shown_with_its_time(run: Run) -> None:
+    steps = [{"progress": "loading", "ago": 7.2}, {"progress": "warming up", "ago": 2.4}]
+    stands = {"progress": "warming up", "joined": True}
+    result = run({**stands, "passed": steps}, stands, stall_timeout=100)
+    assert run.shown == ["node0: loading (3 s)", "node0: warming up (8 s)"]
+    # Since the step itself, not since the look.
+    assert "no progress for 102 s at: warming up" in result["msg"]
 
 
 def test_a_container_that_gave_up(run: Run) -> None:

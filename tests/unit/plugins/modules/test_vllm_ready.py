@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -100,6 +101,29 @@ def test_a_known_fault_ends_the_wait_while_the_container_still_waits() -> None:
     )
     assert seen["problem"] == "the log of pair-vllm holds a known fault"
     assert seen["findings"][0]["id"] == "node_ip_mismatch"
+
+
+def test_what_passes_is_told_with_its_time_and_not_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(0.0, 1.0)
+    monkeypatch.setattr(vllm_ready.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(vllm_ready.time, "sleep", lambda _: None)
+    coming = itertools.chain(["known", "known", "loading", "loading"], itertools.repeat("warming"))
+    seen = vllm_ready.watch(
+        lambda: {"progress": next(coming), "ready": False, "problem": ""}, "known", 6
+    )
+    assert seen["passed"] == [
+        {"progress": "loading", "ago": 4.0},
+        {"progress": "warming", "ago": 2.0},
+    ]
+    assert seen["progress"] == "warming"
+
+
+@pytest.mark.parametrize("end", [{"ready": True}, {"problem": "it is gone"}])
+def test_what_ends_the_wait_ends_the_look(end: dict[str, Any]) -> None:
+    seen = vllm_ready.watch(
+        lambda: {"progress": "p", "ready": False, "problem": "", **end}, "", 3600
+    )
+    assert seen["passed"] == [{"progress": "p", "ago": 0.0}]
 
 
 def test_without_an_engine() -> None:
