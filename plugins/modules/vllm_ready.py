@@ -211,14 +211,15 @@ def watch(once: Callable[[], dict[str, Any]], known: str, seconds: float) -> dic
     once: looks; known: progress that is not told again.
     """
     end = time.monotonic() + seconds
-    came: dict[str, float] = {}
+    came: list[tuple[str, float]] = []
     while True:
         seen = once()
         now = time.monotonic()
         if seen["progress"] != known:
-            came.setdefault(seen["progress"], now)
+            known = seen["progress"]
+            came.append((known, now))
         if seen["ready"] or seen["problem"] or now > end:
-            passed = [{"progress": text, "ago": round(now - at, 1)} for text, at in came.items()]
+            passed = [{"progress": text, "ago": round(now - at, 1)} for text, at in came]
             return {**seen, "passed": passed}
         time.sleep(_PAUSE)
 

@@ -118,6 +118,15 @@ def test_what_passes_is_told_with_its_time_and_not_twice(monkeypatch: pytest.Mon
     assert seen["progress"] == "warming"
 
 
+def test_progress_that_returns_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm_ready.time, "sleep", lambda _: None)
+    coming = iter(["known", "loading", "known"])
+    looks = ({"progress": each, "ready": False, "problem": ""} for each in coming)
+    last = {"progress": "known", "ready": True, "problem": ""}
+    seen = vllm_ready.watch(lambda: next(looks, last), "known", 3600)
+    assert [step["progress"] for step in seen["passed"]] == ["loading", "known"]
+
+
 @pytest.mark.parametrize("end", [{"ready": True}, {"problem": "it is gone"}])
 def test_what_ends_the_wait_ends_the_look(end: dict[str, Any]) -> None:
     seen = vllm_ready.watch(
