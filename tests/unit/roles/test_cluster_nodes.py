@@ -116,6 +116,7 @@ class Ray:
             __version__="2.55.0",
             exceptions=types.SimpleNamespace(RayError=RayError),
             init=self._init,
+            is_initialized=lambda: self.drivers > 0,
             nodes=lambda: nodes,
             shutdown=lambda: None,
         )
@@ -222,6 +223,14 @@ def test_the_planned_nodes_are_waited_for(
         f"{waiting} 10.0.0.2 has not joined",
     ]
     assert ray.drivers == 0
+
+
+@pytest.mark.usefixtures("port")
+def test_whoever_waits_needs_one_driver_at_most(script: types.ModuleType, ray: Ray) -> None:
+    ray.offers(None)
+    with pytest.raises(script.Unplanned):
+        script.wait(EXPECTED, 1)
+    assert ray.drivers == 1
 
 
 def test_a_head_that_is_to_come_is_waited_for(

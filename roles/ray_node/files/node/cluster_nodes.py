@@ -161,19 +161,24 @@ def told(begun):
     import ray
 
     try:
-        ray.init(
-            address=os.environ["RAY_ADDRESS"],
-            log_to_driver=False,
-            logging_level="ERROR",
-            configure_logging=False,
-        )
+        # Whoever waits asks often, and the head remembers each driver.
+        if not ray.is_initialized():
+            ray.init(
+                address=os.environ["RAY_ADDRESS"],
+                log_to_driver=False,
+                logging_level="ERROR",
+                configure_logging=False,
+            )
     except (ConnectionError, RuntimeError, ValueError, KeyError) as error:
         # Ray's own words for a head that is not there differ by release.
         raise NoHead(begun, error) from error
-    try:
-        return ray.nodes()
-    finally:
-        ray.shutdown()
+    return ray.nodes()
+
+
+def leave():
+    """End the driver, where one was started: what runs afterwards has no use for it."""
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
 
 
 def listing():
@@ -205,6 +210,8 @@ def main():
         wait(options.expect, options.timeout)
     except Unplanned as problem:
         sys.exit(f"samewire: {socket.gethostname()}: {problem}")
+    finally:
+        leave()
     print("samewire: Ray has exactly the planned nodes", flush=True)
     if program:
         import supervise
