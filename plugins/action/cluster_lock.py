@@ -12,13 +12,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-
 from ansible_collections.samewire.vllm.plugins.module_utils import _lock
+from ansible_collections.samewire.vllm.plugins.modules import cluster_lock
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _unpacked_action
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(_unpacked_action.Unpacked):
     """Only the controller knows which of its own processes live."""
+
+    module = cluster_lock
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
@@ -28,11 +30,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         # Ansible runs each task in a child of the process that is the run.
         me = holder(os.getppid())
         asked = {**self._task.args, "holder": asdict(me)}
-        seen = self._execute_module(module_args=asked, task_vars=task_vars)
+        seen = self.module_result(asked, task_vars)
         other = _other(seen)
         if other and is_dead(other.holder, me.space):
             asked["dead"] = asdict(other.holder)
-            seen = self._execute_module(module_args=asked, task_vars=task_vars)
+            seen = self.module_result(asked, task_vars)
             other = _other(seen)
         if other:
             host = str((task_vars or {}).get("inventory_hostname", ""))

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.samewire.vllm.plugins.modules import image_pull
 from ansible_collections.samewire.vllm.plugins.plugin_utils import _background_action
 
 
 class ActionModule(_background_action.BackgroundAction):
     """Shows how far the pull is; a host that was seen to have the image is not asked again."""
+
+    module = image_pull
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None

@@ -8,8 +8,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+
+from ansible_collections.samewire.vllm.plugins.modules import vllm_ready
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _unpacked_action
 
 display = Display()
 
@@ -18,8 +20,10 @@ _GRACE = 30
 _FIRST, _FURTHER = 3, 10
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(_unpacked_action.Unpacked):
     """Wait on the controller, so that a person sees the phases while they pass."""
+
+    module = vllm_ready
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
@@ -32,9 +36,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         begun = changed = time.monotonic()
         known, seconds = "", _FIRST
         while True:
-            seen = self._execute_module(
-                module_args={**self._task.args, "known": known, "seconds": seconds},
-                task_vars=task_vars,
+            seen = self.module_result(
+                {**self._task.args, "known": known, "seconds": seconds}, task_vars
             )
             if seen.get("failed") or seen.get("unreachable"):
                 return {**result, **seen}

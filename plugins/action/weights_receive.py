@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from ansible_collections.samewire.vllm.plugins.modules import weights_receive
 from ansible_collections.samewire.vllm.plugins.plugin_utils import _background_action
 
 
 class ActionModule(_background_action.BackgroundAction):
     """Shows how far the transfer is."""
+
+    module = weights_receive

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import _server_state
+from ansible_collections.samewire.vllm.plugins.module_utils import _server_state
 
 _MARK = "-before"
 

@@ -234,25 +234,29 @@ def _after_change(module: AnsibleModule) -> dict[str, Any]:
     return result
 
 
+_TEXTS = {"type": "list", "elements": "str", "default": []}
+
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "cluster": {"type": "str", "required": True},
+        "host": {"type": "str", "required": True},
+        "state": {"type": "str", "choices": _STATES, "default": "present"},
+        "interface": {"type": "str"},
+        "members": _TEXTS,
+        "ports": {"type": "list", "elements": "int", "default": []},
+        "api_port": {"type": "int"},
+        "api_clients": _TEXTS,
+        "trusted": _TEXTS,
+        "open_ports": _TEXTS,
+    },
+    "required_if": [("state", "present", ["interface"])],
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    texts = {"type": "list", "elements": "str", "default": []}
-    module = AnsibleModule(
-        argument_spec={
-            "cluster": {"type": "str", "required": True},
-            "host": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": _STATES, "default": "present"},
-            "interface": {"type": "str"},
-            "members": texts,
-            "ports": {"type": "list", "elements": "int", "default": []},
-            "api_port": {"type": "int"},
-            "api_clients": texts,
-            "trusted": texts,
-            "open_ports": texts,
-        },
-        required_if=[("state", "present", ["interface"])],
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     state = module.params["state"]
     if state in ("present", "absent"):
         result = _set(module, _wanted(module) if state == "present" else "")

@@ -161,20 +161,23 @@ def look(path: str) -> _lock.Lease | None:
         return None
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "cluster": {"type": "str", "required": True},
+        "directory": {"type": "path", "required": True},
+        "state": {"type": "str", "choices": ["held", "released"], "default": "held"},
+        "seconds": {"type": "float", "default": 900.0},
+        "take_over": {"type": "bool", "default": False},
+        "holder": {"type": "dict", "required": True},
+        "dead": {"type": "dict"},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "cluster": {"type": "str", "required": True},
-            "directory": {"type": "path", "required": True},
-            "state": {"type": "str", "choices": ["held", "released"], "default": "held"},
-            "seconds": {"type": "float", "default": 900.0},
-            "take_over": {"type": "bool", "default": False},
-            "holder": {"type": "dict", "required": True},
-            "dead": {"type": "dict"},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     asked: dict[str, Any] = module.params
     path = os.path.join(os.path.abspath(asked["directory"]), f"{asked['cluster']}.lock")
     me = _lock.Holder.parse(asked["holder"])

@@ -181,27 +181,30 @@ def answers(host: str, container: str, asked: Mapping[str, Any] | None) -> dict[
     return found
 
 
-def main() -> None:
-    """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "host": {"type": "str", "required": True},
-            "exclude_ports": {"type": "list", "elements": "int", "default": [22]},
-            "ray_container": {"type": "str", "default": ""},
-            "completion": {
-                "type": "dict",
-                "options": {
-                    "url": {"type": "str", "required": True},
-                    "key": {"type": "str", "default": "", "no_log": True},
-                    "model": {"type": "str", "required": True},
-                    "prompt": {"type": "str", "required": True},
-                    "max_tokens": {"type": "int", "default": 16, "no_log": False},
-                    "timeout": {"type": "int", "default": 120},
-                },
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "host": {"type": "str", "required": True},
+        "exclude_ports": {"type": "list", "elements": "int", "default": [22]},
+        "ray_container": {"type": "str", "default": ""},
+        "completion": {
+            "type": "dict",
+            "options": {
+                "url": {"type": "str", "required": True},
+                "key": {"type": "str", "default": "", "no_log": True},
+                "model": {"type": "str", "required": True},
+                "prompt": {"type": "str", "required": True},
+                "max_tokens": {"type": "int", "default": 16, "no_log": False},
+                "timeout": {"type": "int", "default": 120},
             },
         },
-        supports_check_mode=True,
-    )
+    },
+    "supports_check_mode": True,
+}
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(**SPEC)
     excluded, asked = set(module.params["exclude_ports"]), module.params["completion"]
     container = module.params["ray_container"]
     if module.check_mode:

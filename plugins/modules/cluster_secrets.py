@@ -70,15 +70,18 @@ def _keep(module: AnsibleModule, path: str, wanted: str | None) -> tuple[bool, d
     return changed, {"value": secret, "written": written}
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "directory": {"type": "path", "required": True},
+        "secrets": {"type": "dict", "required": True, "no_log": True},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "directory": {"type": "path", "required": True},
-            "secrets": {"type": "dict", "required": True, "no_log": True},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     directory = os.path.abspath(module.params["directory"])
     kept = {
         name: _keep(module, os.path.join(directory, name), wanted)

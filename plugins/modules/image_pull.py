@@ -130,28 +130,31 @@ def look(engine: _engine.Engine, given: dict[str, Any]) -> dict[str, Any]:
     return {**seen, "wanted": not has}
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "name": {"type": "str", "required": True},
+        "pull": {
+            "type": "str",
+            "choices": ["not_present", "always"],
+            "default": "not_present",
+        },
+        "registry": {
+            "type": "str",
+            "choices": ["required", "optional", "unused"],
+            "default": "required",
+        },
+        "seen": {"type": "dict"},
+        "stall_timeout": {"type": "int", "default": 900},
+        "job": {"type": "path"},
+        "seconds": {"type": "float", "default": 5.0},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "required": True},
-            "pull": {
-                "type": "str",
-                "choices": ["not_present", "always"],
-                "default": "not_present",
-            },
-            "registry": {
-                "type": "str",
-                "choices": ["required", "optional", "unused"],
-                "default": "required",
-            },
-            "seen": {"type": "dict"},
-            "stall_timeout": {"type": "int", "default": 900},
-            "job": {"type": "path"},
-            "seconds": {"type": "float", "default": 5.0},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     given, engine = module.params, _engine.Engine()
     # The engine says nothing while it unpacks a large layer.
     patient = _engine.Engine(timeout=given["stall_timeout"])

@@ -242,24 +242,27 @@ def _prepared(engine: _engine.Engine, given: dict[str, Any]) -> tuple[int, int]:
     return count, lacking
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "name": {"type": "str", "required": True},
+        "expected": {"type": "dict", "required": True},
+        "sizes": {"type": "list", "elements": "int", "default": []},
+        "source": {"type": "str", "default": ""},
+        "source_address": {"type": "str", "default": ""},
+        "port": {"type": "int", "default": 0},
+        "token": {"type": "str", "default": "", "no_log": True},
+        "address": {"type": "str", "default": ""},
+        "stall_timeout": {"type": "int", "default": 900},
+        "job": {"type": "path"},
+        "seconds": {"type": "float", "default": 5.0},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "required": True},
-            "expected": {"type": "dict", "required": True},
-            "sizes": {"type": "list", "elements": "int", "default": []},
-            "source": {"type": "str", "default": ""},
-            "source_address": {"type": "str", "default": ""},
-            "port": {"type": "int", "default": 0},
-            "token": {"type": "str", "default": "", "no_log": True},
-            "address": {"type": "str", "default": ""},
-            "stall_timeout": {"type": "int", "default": 900},
-            "job": {"type": "path"},
-            "seconds": {"type": "float", "default": 5.0},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     given = module.params
     # The engine says nothing while it unpacks a large layer.
     engine, patient = _engine.Engine(), _engine.Engine(timeout=given["stall_timeout"])

@@ -97,18 +97,21 @@ facts:
     default_route_interface: enP7s7
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _probe, _programs
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {"sys_root": {"type": "path", "default": "/sys"}},
+    "supports_check_mode": True,
+}
+
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={"sys_root": {"type": "path", "default": "/sys"}},
-        supports_check_mode=True,
-    )
-
+    module = AnsibleModule(**SPEC)
     facts = _probe.gather(_probe.System(_programs.runner(module), module.params["sys_root"]))
     module.exit_json(changed=False, facts=facts)
 

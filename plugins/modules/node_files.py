@@ -55,6 +55,7 @@ written:
 
 import os
 import stat
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -96,16 +97,19 @@ def _write(module: AnsibleModule, path: str, content: str) -> None:
     module.atomic_move(temporary, path)
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "path": {"type": "path", "required": True},
+        "directories": {"type": "dict", "default": {}},
+        "files": {"type": "dict", "default": {}},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "path": {"type": "path", "required": True},
-            "directories": {"type": "dict", "default": {}},
-            "files": {"type": "dict", "default": {}},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     base, files = os.path.abspath(module.params["path"]), module.params["files"]
     modes = {"": _OWN}
     modes.update((os.path.dirname(name), _OPEN) for name in files)

@@ -322,28 +322,31 @@ def _asked_for(module: AnsibleModule) -> dict[str, Any]:
     return found
 
 
-def main() -> None:
-    """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "cluster": {"type": "str", "required": True},
-            "image": {"type": "str", "required": True},
-            "ports": {"type": "list", "elements": "int", "default": []},
-            "paths": {"type": "list", "elements": "path", "default": []},
-            "directory": {"type": "path", "required": True},
-            "interconnect": {"type": "bool", "default": False},
-            "weights": {
-                "type": "dict",
-                "options": {
-                    "path": {"type": "path", "required": True},
-                    "revision": {"type": "str", "default": ""},
-                    "exclude": {"type": "list", "elements": "str", "default": []},
-                    "hashes": {"type": "path"},
-                },
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "cluster": {"type": "str", "required": True},
+        "image": {"type": "str", "required": True},
+        "ports": {"type": "list", "elements": "int", "default": []},
+        "paths": {"type": "list", "elements": "path", "default": []},
+        "directory": {"type": "path", "required": True},
+        "interconnect": {"type": "bool", "default": False},
+        "weights": {
+            "type": "dict",
+            "options": {
+                "path": {"type": "path", "required": True},
+                "revision": {"type": "str", "default": ""},
+                "exclude": {"type": "list", "elements": "str", "default": []},
+                "hashes": {"type": "path"},
             },
         },
-        supports_check_mode=True,
-    )
+    },
+    "supports_check_mode": True,
+}
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(**SPEC)
     engine = _engine.Engine()
     directory = os.path.abspath(module.params["directory"])
     cluster = module.params["cluster"]

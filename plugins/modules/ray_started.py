@@ -154,20 +154,23 @@ def _message(host: str, problem: str, lines: list[str], findings: list[dict[str,
     return "\n".join(said + [f"  {line}" for line in lines[-_SHOWN:]])
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "host": {"type": "str", "required": True},
+        "container": {"type": "str", "required": True},
+        "timeout": {"type": "int", "default": 120},
+        "patience": {"type": "int", "default": 0},
+        "address": {"type": "str", "default": ""},
+        "port": {"type": "int", "default": 6379},
+        "fresh": {"type": "bool", "default": True},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "host": {"type": "str", "required": True},
-            "container": {"type": "str", "required": True},
-            "timeout": {"type": "int", "default": 120},
-            "patience": {"type": "int", "default": 0},
-            "address": {"type": "str", "default": ""},
-            "port": {"type": "int", "default": 6379},
-            "fresh": {"type": "bool", "default": True},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     if module.check_mode:
         module.exit_json(changed=False)
     name, timeout = module.params["container"], module.params["timeout"]

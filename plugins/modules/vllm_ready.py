@@ -224,21 +224,24 @@ def watch(once: Callable[[], dict[str, Any]], known: str, seconds: float) -> dic
         time.sleep(_PAUSE)
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "container": {"type": "str", "required": True},
+        "url": {"type": "str", "required": True},
+        "timeout": {"type": "int", "default": 1800},
+        "stall_timeout": {"type": "int", "default": 600},
+        "restarts": {"type": "int", "default": 0},
+        "guarded": {"type": "bool", "default": False},
+        "known": {"type": "str", "default": ""},
+        "seconds": {"type": "float", "default": 10.0},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "container": {"type": "str", "required": True},
-            "url": {"type": "str", "required": True},
-            "timeout": {"type": "int", "default": 1800},
-            "stall_timeout": {"type": "int", "default": 600},
-            "restarts": {"type": "int", "default": 0},
-            "guarded": {"type": "bool", "default": False},
-            "known": {"type": "str", "default": ""},
-            "seconds": {"type": "float", "default": 10.0},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     given, engine = module.params, _engine.Engine()
     url = given["url"].rstrip("/")
 

@@ -305,25 +305,28 @@ def _progress(given: dict[str, Any], *, over: bool) -> str:
     return f"{verb} weights, {_weights_plan.amount(done)} of {_weights_plan.amount(total)}"
 
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "path": {"type": "path", "required": True},
+        "folder": {"type": "bool", "default": True},
+        "files": {"type": "dict", "required": True},
+        "source": {"type": "str", "default": ""},
+        "source_address": {"type": "str", "default": ""},
+        "port": {"type": "int", "default": 0},
+        "password": {"type": "str", "default": "", "no_log": True},
+        "address": {"type": "str", "default": ""},
+        "hashes": {"type": "path"},
+        "stall_timeout": {"type": "int", "default": 900},
+        "job": {"type": "path"},
+        "seconds": {"type": "float", "default": 5.0},
+    },
+    "supports_check_mode": True,
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "path": {"type": "path", "required": True},
-            "folder": {"type": "bool", "default": True},
-            "files": {"type": "dict", "required": True},
-            "source": {"type": "str", "default": ""},
-            "source_address": {"type": "str", "default": ""},
-            "port": {"type": "int", "default": 0},
-            "password": {"type": "str", "default": "", "no_log": True},
-            "address": {"type": "str", "default": ""},
-            "hashes": {"type": "path"},
-            "stall_timeout": {"type": "int", "default": 900},
-            "job": {"type": "path"},
-            "seconds": {"type": "float", "default": 5.0},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     given = {**module.params, "path": os.path.realpath(module.params["path"])}
     if module.check_mode:
         module.exit_json(changed=bool(given["files"]))

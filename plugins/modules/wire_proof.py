@@ -142,6 +142,26 @@ from ansible_collections.samewire.vllm.plugins.module_utils import (
     _wire_listen,
 )
 
+SPEC: dict[str, Any] = {
+    "argument_spec": {
+        "step": {"type": "str", "choices": ["listen", "ask", "end"], "required": True},
+        "address": {"type": "str"},
+        "interface": {"type": "str"},
+        "ports": {"type": "list", "elements": "int", "default": []},
+        "port_ranges": {"type": "list", "elements": "str", "default": []},
+        "seconds": {"type": "int", "default": 60},
+        "host": {"type": "str"},
+        "listeners": {"type": "dict"},
+        "keys": {"type": "dict", "no_log": True},
+    },
+    "required_if": [
+        ("step", "listen", ("address", "interface")),
+        ("step", "ask", ("host", "listeners", "keys")),
+        ("step", "end", ("listeners",)),
+    ],
+    "supports_check_mode": True,
+}
+
 
 def _listen(module: AnsibleModule) -> dict[str, Any]:
     given = module.params
@@ -177,25 +197,7 @@ _STEPS = {"listen": _listen, "ask": _ask, "end": _end}
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "step": {"type": "str", "choices": ["listen", "ask", "end"], "required": True},
-            "address": {"type": "str"},
-            "interface": {"type": "str"},
-            "ports": {"type": "list", "elements": "int", "default": []},
-            "port_ranges": {"type": "list", "elements": "str", "default": []},
-            "seconds": {"type": "int", "default": 60},
-            "host": {"type": "str"},
-            "listeners": {"type": "dict"},
-            "keys": {"type": "dict", "no_log": True},
-        },
-        required_if=[
-            ("step", "listen", ("address", "interface")),
-            ("step", "ask", ("host", "listeners", "keys")),
-            ("step", "end", ("listeners",)),
-        ],
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(**SPEC)
     module.exit_json(changed=False, **_STEPS[module.params["step"]](module))
 
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.samewire.vllm.plugins.module_utils import _following
-from ansible_collections.samewire.vllm.plugins.plugin_utils import _pace
+from ansible_collections.samewire.vllm.plugins.plugin_utils import _pace, _unpacked_action
 
 display = Display()
 
 
-class BackgroundAction(ActionBase):  # type: ignore[misc]
+class BackgroundAction(_unpacked_action.Unpacked):
     """Starts its module on a host and repeats it until the work is over, showing how far it is."""
 
     def run(
@@ -26,9 +25,7 @@ class BackgroundAction(ActionBase):  # type: ignore[misc]
         """Return the module's last result, with the problem in `msg` where it failed."""
         result = dict(super().run(tmp, task_vars))
         done = _following.carry_through(
-            lambda **more: self._execute_module(
-                module_args={**self._task.args, **more}, task_vars=task_vars
-            ),
+            lambda **more: self.module_result({**self._task.args, **more}, task_vars),
             (task_vars or {}).get("inventory_hostname", ""),
             display.display,
             time.monotonic,

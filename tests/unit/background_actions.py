@@ -35,11 +35,11 @@ class Run:
         action._task = types.SimpleNamespace(check_mode=check, args=dict(self._arguments))
         coming = iter(answers)
 
-        def execute(module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-            self.asked.append(module_args)
+        def say(arguments: dict[str, Any], _task_vars: dict[str, Any]) -> dict[str, Any]:
+            self.asked.append(arguments)
             return next(coming)
 
-        self._patch.setattr(action, "_execute_module", execute, raising=False)
+        self._patch.setattr(action, "module_result", say)
         self._patch.setattr(ActionBase, "run", lambda *_: {})
         self._patch.setattr(_background_action.display, "display", self.shown.append)
         return action.run(task_vars={"inventory_hostname": "node1"})

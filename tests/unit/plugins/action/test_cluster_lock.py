@@ -28,13 +28,13 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
         action._task = types.SimpleNamespace(args={"cluster": "pair", "directory": "/d"})
         given: list[dict[str, Any]] = []
 
-        def execute(module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-            given.append(dict(module_args))
-            free = held is None or module_args.get("dead") == asdict(held)
+        def say(arguments: dict[str, Any], _task_vars: dict[str, Any]) -> dict[str, Any]:
+            given.append(dict(arguments))
+            free = held is None or arguments.get("dead") == asdict(held)
             lease = {} if free or held is None else asdict(_lock.Lease(held, 0.0, 60.0))
             return {"changed": free, "lease": lease, "problem": ""}
 
-        monkeypatch.setattr(action, "_execute_module", execute, raising=False)
+        monkeypatch.setattr(action, "module_result", say)
         monkeypatch.setattr(ActionBase, "run", lambda *_: {})
         return action.run(task_vars={"inventory_hostname": "spark0"}), given
 
@@ -83,6 +83,6 @@ def test_a_module_that_failed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     action = cluster_lock.ActionModule.__new__(cluster_lock.ActionModule)
     action._task = types.SimpleNamespace(args={"cluster": "pair", "directory": "/d"})
     said = {"failed": True, "msg": "no space"}
-    monkeypatch.setattr(action, "_execute_module", lambda **_: said, raising=False)
+    monkeypatch.setattr(action, "module_result", lambda *_: said)
     monkeypatch.setattr(ActionBase, "run", lambda *_: {})
     assert action.run(task_vars={}) == said
