@@ -88,6 +88,9 @@ OWN_PREFIXES = (
     "vllm_server_",
 )
 
+# What the roles of the facts and of the plan keep of a host, and an earlier playbook of the same run may have kept.
+KEPT = ("interconnect_info", "interconnect_plan")
+
 Options = Mapping[str, Mapping[str, Any]]
 
 
@@ -143,7 +146,8 @@ def _judged(
     host: str, variables: Mapping[str, Any], options: Options, required: Sequence[str]
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the problems of a host, and what its inventory says, of the types that the roles ask for."""
-    found = _desired_state.unknown_variables(host, variables, options, OWN_PREFIXES)
+    known = [*options, *KEPT]
+    found = _desired_state.unknown_variables(host, variables, known, OWN_PREFIXES)
     for name in required:
         if name not in variables:
             description = _description(options[name])

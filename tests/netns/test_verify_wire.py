@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 
@@ -67,3 +68,20 @@ def test_a_desired_state_that_cannot_be_meant_is_refused_first(three: Cluster) -
         "node0: variable vllm_server_port is 'many', expected int; correct it in the inventory"
     ) in done.stdout
     assert "Reach the host" not in done.stdout
+
+
+def test_it_needs_no_pipelining(three: Cluster) -> None:
+    done = three.run(*VERIFY, "-e", '{"ansible_pipelining": false}')
+    assert done.returncode == 0, done.stdout
+
+
+def test_playbooks_follow_each_other_in_one_run(three: Cluster) -> None:
+    names = ("plan", "verify_wire", "verify_wire")
+    several = [{"ansible.builtin.import_playbook": f"samewire.vllm.{name}"} for name in names]
+    (three.folder / "several.yml").write_text(json.dumps(several))
+    done = three.run("playbook", "several.yml")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("Have all hosts open connections to all others") == 2
+    wrong = three.run("playbook", "several.yml", "-e", '{"vllm_server_port": "many"}')
+    assert "variable vllm_server_port is 'many', expected int" in wrong.stdout
+    assert "Have all hosts open connections to all others" not in wrong.stdout

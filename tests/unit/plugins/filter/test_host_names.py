@@ -42,7 +42,10 @@ def _tasks(playbook: Path) -> Iterator[str]:
         if role := task.get("ansible.builtin.import_role"):
             yield from _of_role(role["name"], role.get("tasks_from", "main"))
         # Whoever reads the files of variables has no use for a filter.
-        elif task.get("ansible.builtin.import_tasks") != "tasks/know.yml":
+        elif (
+            task.get("ansible.builtin.import_tasks") != "tasks/know.yml"
+            and "ansible.builtin.include_vars" not in task
+        ):
             yield task["name"]
 
 
