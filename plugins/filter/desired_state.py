@@ -88,7 +88,7 @@ OWN_PREFIXES = (
     "vllm_server_",
 )
 
-# What the roles of the facts and of the plan keep of a host, and an earlier playbook of the same run may have kept.
+# What the facts and the plan are kept as, maybe by an earlier playbook of the same run.
 KEPT = ("interconnect_info", "interconnect_plan")
 
 Options = Mapping[str, Mapping[str, Any]]

@@ -43,12 +43,23 @@ RETURN = r"""#"""
 import binascii
 import json
 import sys
+import traceback
 import zlib
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 
 # Ansible writes the arguments here.
 GIVEN = r"""<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"""
+
+BASIC = "ansible.module_utils.basic"
+SPEC = {
+    "argument_spec": {
+        "module": {"type": "str", "required": True},
+        "sources": {"type": "str", "required": True},
+        "arguments": {"type": "str", "required": True},
+    },
+    "supports_check_mode": True,
+}
 
 
 class Sources:
@@ -73,23 +84,31 @@ class Sources:
         exec(compile(self.sources.get(name, ""), name, "exec"), module.__dict__)  # noqa: S102
 
 
-def main():
-    """Run the program."""
-    # This file alone is read by any Python.
-    if sys.version_info < (3, 9):  # noqa: UP036
-        wish = ", expected 3.9 or newer"
-        found = "Python " + sys.version.split()[0] + " at " + sys.executable + wish
-        print(json.dumps({"failed": True, "msg": found}))
-        sys.exit(1)
-    given = json.loads(GIVEN)
-    sys.meta_path.insert(
-        0, Sources(json.loads(zlib.decompress(binascii.a2b_base64(given["sources"]))))
-    )
-    import_module("ansible.module_utils.basic").GIVEN.update(
+def run(given):
+    """Run the module of these sources, with these arguments."""
+    sources = json.loads(zlib.decompress(binascii.a2b_base64(given["sources"])))
+    sys.meta_path.insert(0, Sources(sources))
+    import_module(BASIC).GIVEN.update(
         arguments=json.loads(binascii.a2b_base64(given["arguments"])),
         check_mode=given["_ansible_check_mode"],
     )
-    import_module(given["module"]).main()
+    try:
+        import_module(given["module"]).main()
+    except Exception as error:  # noqa: BLE001 - Ansible shows what it is told, and else that it was told nothing
+        told = f"{type(error).__name__}: {error}"
+        print(json.dumps({"failed": True, "msg": told, "exception": traceback.format_exc()}))
+
+
+def main():
+    """Run what was sent, where this Python can."""
+    # This file alone is read by any Python 3.
+    if sys.version_info >= (3, 9):  # noqa: UP036
+        # Without arguments it was begun by what holds options against their documentation, not by Ansible.
+        given = json.loads(GIVEN) if GIVEN.startswith("{") else None
+        run(given) if given else import_module(BASIC).AnsibleModule(**SPEC)
+    else:
+        found = "Python " + sys.version.split()[0] + " at " + sys.executable
+        print(json.dumps({"failed": True, "msg": found + ", expected 3.9 or newer"}))
 
 
 if __name__ == "__main__":
