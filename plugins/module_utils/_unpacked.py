@@ -62,10 +62,10 @@ class AnsibleModule:
 
     def exit_json(self, **result: Any) -> NoReturn:
         """Tell the result, and end."""
-        print(json.dumps(result))
-        sys.exit(0)
+        sys.stdout.write(json.dumps(result))
+        raise SystemExit(0)
 
     def fail_json(self, msg: str, **result: Any) -> NoReturn:
         """Tell why it failed, and end."""
-        print(json.dumps({**result, "failed": True, "msg": msg}))
-        sys.exit(1)
+        sys.stdout.write(json.dumps({**result, "failed": True, "msg": msg}))
+        raise SystemExit(1)

@@ -84,6 +84,11 @@ class Sources:
         exec(compile(self.sources.get(name, ""), name, "exec"), module.__dict__)  # noqa: S102
 
 
+def tell(result):
+    """Tell Ansible a result."""
+    sys.stdout.write(json.dumps(result))
+
+
 def run(given):
     """Run the module of these sources, with these arguments."""
     sources = json.loads(zlib.decompress(binascii.a2b_base64(given["sources"])))
@@ -96,7 +101,7 @@ def run(given):
         import_module(given["module"]).main()
     except Exception as error:  # noqa: BLE001 - Ansible shows what it is told, and else that it was told nothing
         told = f"{type(error).__name__}: {error}"
-        print(json.dumps({"failed": True, "msg": told, "exception": traceback.format_exc()}))
+        tell({"failed": True, "msg": told, "exception": traceback.format_exc()})
 
 
 def main():
@@ -108,7 +113,7 @@ def main():
         run(given) if given else import_module(BASIC).AnsibleModule(**SPEC)
     else:
         found = "Python " + sys.version.split()[0] + " at " + sys.executable
-        print(json.dumps({"failed": True, "msg": found + ", expected 3.9 or newer"}))
+        tell({"failed": True, "msg": found + ", expected 3.9 or newer"})
 
 
 if __name__ == "__main__":
