@@ -31,9 +31,7 @@ class AnsibleModule:
         self.params: dict[str, Any] = GIVEN["arguments"]
         self.check_mode: bool = GIVEN["check_mode"]
         self.no_log_values: set[str] = set()
-        for name, of in argument_spec.items():
-            if of.get("type") == "path" and self.params[name] is not None:
-                self.params[name] = os.path.expanduser(os.path.expandvars(self.params[name]))
+        _expand(argument_spec, self.params)
 
     def get_bin_path(self, name: str, opt_dirs: Sequence[str] = ()) -> str | None:
         """Return where a program is, None where it is not."""
@@ -69,3 +67,17 @@ class AnsibleModule:
         """Tell why it failed, and end."""
         sys.stdout.write(json.dumps({**result, "failed": True, "msg": msg}))
         raise SystemExit(1)
+
+
+def _expand(options: Mapping[str, Mapping[str, Any]], given: dict[str, Any]) -> None:
+    """Put the home of this host, and its variables, into the paths of arguments."""
+    for name, of in options.items():
+        value = given.get(name)
+        if value is None:
+            continue
+        several = value if isinstance(value, list) else [value]
+        if "path" in (of.get("type"), of.get("elements")):
+            paths = [os.path.expanduser(os.path.expandvars(each)) for each in several]
+            given[name] = paths if isinstance(value, list) else paths[0]
+        for each in several if "options" in of else ():
+            _expand(of["options"], each)

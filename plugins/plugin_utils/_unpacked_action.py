@@ -91,10 +91,13 @@ def sources(module: ModuleType) -> dict[str, str]:
 
 def _unexpanded(options: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The options, without what would expand paths: their `~` is the host's, not the controller's."""
-    return {
-        name: {**of, "type": "str"} if of.get("type") == "path" else dict(of)
-        for name, of in options.items()
-    }
+    found = {}
+    for name, of in options.items():
+        texts = {key: "str" for key in ("type", "elements") if of.get(key) == "path"}
+        found[name] = {**of, **texts}
+        if "options" in of:
+            found[name]["options"] = _unexpanded(of["options"])
+    return found
 
 
 @cache

@@ -116,11 +116,31 @@ def test_files_are_written_and_only_told_of_in_check_mode(tmp_path: Path) -> Non
     assert run("node_files", **asked) == {"changed": False, "written": [], "diff": []}
 
 
-def test_a_path_is_that_of_the_host(tmp_path: Path) -> None:
+def test_paths_are_those_of_the_host(tmp_path: Path) -> None:
     asked = {"path": "~/$PAIR", "directories": {}, "files": {"a": "b"}}
     done = python(written("node_files", **asked), HOME=str(tmp_path), PAIR="pair")
     assert json.loads(done.stdout)["changed"] is True
     assert (tmp_path / "pair/a").read_text() == "b"
+
+
+def test_paths_are_expanded_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = {"path": {"type": "path"}, "name": {"type": "str"}}
+    spec: dict[str, Any] = {
+        "paths": {"type": "list", "elements": "path"},
+        "one": {"type": "dict", "options": inner},
+        "many": {"type": "list", "elements": "dict", "options": inner},
+        "none": {"type": "path"},
+    }
+    given = {"paths": ["~/a", "/b"], "one": {"path": "~", "name": "~"}, "many": [{"path": "~/c"}]}
+    arguments = {**given, "none": None}
+    monkeypatch.setattr(_unpacked, "GIVEN", {"arguments": arguments, "check_mode": False})
+    monkeypatch.setenv("HOME", "/home/a")
+    assert _unpacked.AnsibleModule(argument_spec=spec).params == {
+        "paths": ["/home/a/a", "/b"],
+        "one": {"path": "/home/a", "name": "~"},
+        "many": [{"path": "/home/a/c"}],
+        "none": None,
+    }
 
 
 def test_a_failure_is_told_in_the_same_words(tmp_path: Path) -> None:

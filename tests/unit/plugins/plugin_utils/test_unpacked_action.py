@@ -73,6 +73,15 @@ def test_arguments_are_sent_as_the_module_has_them(send: Sent) -> None:
     }
 
 
+def test_no_path_is_expanded_on_the_controller(send: Sent) -> None:
+    paths = {"directory": "~/a", "paths": ["~/b"], "weights": {"path": "~/c", "hashes": "$HOME/d"}}
+    send("node_info", cluster="pair", image="i", **paths)
+    sent = json.loads(base64.b64decode(send.asked[0]["arguments"]))
+    weights = sent.pop("weights")
+    assert (sent["directory"], sent["paths"]) == ("~/a", ["~/b"])
+    assert (weights["path"], weights["hashes"]) == ("~/c", "$HOME/d")
+
+
 @pytest.mark.parametrize(
     ("arguments", "msg"),
     [
