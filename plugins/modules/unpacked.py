@@ -11,7 +11,7 @@ version_added: 0.1.0
 author: The Samewire authors (@samewire)
 description:
   - Ansible packs a module and all that it imports into an archive, which each host unpacks and compiles
-    before it does anything. That costs a host five times what it costs to read its interfaces.
+    before it does anything. With that a host needs three times as long to read its interfaces.
   - The actions of modules that all hosts run send those files alone which they are made of, to this module.
     There is no need to name it in a playbook.
 attributes:

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt)
 """Actions of modules that run on all hosts each time: their sources are sent, and no archive of Ansible's.
 
-The archive costs each host 0.2 s of a processor before the module begins (docs/performance.md).
+The archive costs each host more than 0.1 s of a processor for each module (docs/performance.md).
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ ROLES = sorted(folder for folder in (ROOT / "roles").iterdir() if folder.is_dir(
 ADAPTERS = sorted(
     file for kind in ("modules", "filter", "action") for file in (PLUGINS / kind).glob("*.py")
 )
-# The other file that imports Ansible.
+# The other files that import Ansible.
 ACTION_BASES = tuple((ROOT / "plugins" / "plugin_utils").glob("_*_action.py"))
 
 
